@@ -1,0 +1,1 @@
+"""The HTTP edge; with `main`, the only code that knows FastAPI."""

@@ -1,0 +1,231 @@
+"""A client's connection: it gets only so much time, and room for headers, to say what it wants.
+
+Uvicorn has neither: a client that sends a byte now and then would keep its socket and a buffer for ever.
+Nothing is timed where a request arrives at once, as nearly all do; a timer runs only while a part is missing.
+"""
+
+import asyncio
+from enum import Enum, auto
+from typing import Any
+
+import httptools
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from app.api.problems import framework_response
+from app.settings import Settings
+
+VERSIONS = ("1.1", "1.0")
+"""The parser takes a request line without one for 0.9, which has no headers."""
+BODY_BYTES_PER_SECOND = 10_000
+"""Slower bodies than this are cut, after a time in which any may be slow."""
+LINGER_SECONDS = 5.0
+"""For the rest of a refused request: closed at once, the connection would take the answer with it."""
+
+
+class _Awaited(Enum):
+    """What the client still has to send."""
+
+    HEAD = auto()
+    BODY = auto()
+    NOTHING = auto()
+    END = auto()
+    """It was refused, and is read no more."""
+
+
+class Connection(HttpToolsProtocol):
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._settings: Settings = config.app.state.parts.settings  # type: ignore[union-attr]
+        self._awaited = _Awaited.HEAD
+        self._timed: _Awaited | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
+        self._body_bytes = 0
+        self._body_since = 0.0
+        self._between_bytes = 0
+        self._upgrading = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._awaited is _Awaited.END:
+            return
+        if self._awaited is not _Awaited.BODY:
+            self._head_bytes += len(data)
+        else:
+            self._body_bytes += len(data)
+            self._between_bytes += len(data)
+        self._unset_keepalive_if_required()
+        self._feed(data)
+        if self._awaited is _Awaited.NOTHING and self.cycle.response_complete:
+            # What came is no request yet, but has stopped the timer of an idle connection.
+            self._awaited = _Awaited.HEAD
+        if self._awaited is _Awaited.HEAD and self._head_bytes > self._settings.max_header_bytes:
+            self._refuse(431)
+        if self._awaited is _Awaited.BODY and self._between_bytes > self._settings.max_header_bytes:
+            # Chunk extensions and trailers, of which any length would be held by the parser.
+            self._refuse(431)
+        if self._awaited is not self._timed:
+            self._watch()
+
+    def on_message_begin(self) -> None:
+        if self._awaited is not _Awaited.END:
+            super().on_message_begin()
+            self._awaited = _Awaited.HEAD
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What follows a chunked body are trailers: no header that was looked at before may come by them.
+        if self._awaited is _Awaited.HEAD:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self._awaited is _Awaited.END:
+            return
+        # More than allowed came; it may be a body, or another request.
+        if (
+            self._head_bytes > self._settings.max_header_bytes
+            and self._size() > self._settings.max_header_bytes
+        ):
+            self._refuse(431)
+            return
+        if self.parser.get_http_version() not in VERSIONS:
+            self._refuse(400)
+            return
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                self._refuse(400)
+            self._upgrading = True
+            return
+        super().on_headers_complete()
+        self._head_bytes = 0
+        self._body_bytes = 0
+        self._between_bytes = 0
+        self._awaited = _Awaited.BODY
+
+    def on_body(self, body: bytes) -> None:
+        self._between_bytes = 0
+        if self._awaited is not _Awaited.END:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self._awaited is not _Awaited.END and not self._upgrading:
+            super().on_message_complete()
+            self._awaited = _Awaited.NOTHING
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._awaited is _Awaited.BODY:
+            self._start_timer(LINGER_SECONDS)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400)
+
+    def _feed(self, data: bytes) -> None:
+        """Nothing is spoken here but HTTP, and a wish for something else may be ignored (RFC 9110, 7.8).
+
+        The parser takes what follows such a head for the other protocol, though it is a body or the next
+        request. So it gets the head once more, without the wish.
+        """
+        rest = memoryview(data)
+        try:
+            while rest:
+                try:
+                    self.parser.feed_data(rest)
+                    return
+                except httptools.HttpParserUpgrade as stopped:
+                    if self._awaited is _Awaited.END:
+                        return
+                    rest = rest[stopped.args[0] :]
+                    self._upgrading = False
+                    self.parser.feed_data(self._head_without_upgrade())
+        except httptools.HttpParserError:
+            self.logger.warning("Invalid HTTP request received.")
+            self.send_400_response("")
+
+    def _head_without_upgrade(self) -> bytes:
+        lines = [name + b": " + value + b"\r\n" for name, value in self.headers if name != b"upgrade"]
+        version = self.parser.get_http_version().encode()
+        line = self.parser.get_method() + b" " + self.url + b" HTTP/" + version + b"\r\n"
+        return b"".join([line, *lines, b"\r\n"])
+
+    def _size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
+    def _watch(self) -> None:
+        """Time what is awaited now."""
+        self._timed = self._awaited
+        if self._awaited is _Awaited.HEAD:
+            self._start_timer(self._settings.header_seconds)
+        elif self._awaited is _Awaited.BODY:
+            self._body_since = self.loop.time()
+            self._start_timer(self._settings.body_seconds)
+        elif self._awaited is _Awaited.NOTHING:
+            self._stop_timer()
+
+    def _start_timer(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(seconds, self._late)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        if self._awaited is _Awaited.BODY and not self.cycle.response_complete:
+            self._insist_on_body()
+        elif self._awaited is _Awaited.HEAD and self._head_bytes:
+            self._refuse(408)
+        else:
+            self.transport.close()
+
+    def _insist_on_body(self) -> None:
+        """A body that is being answered as it comes may take any time, and so may we to read it."""
+        waits_for_us = self.flow.read_paused or bool(self.cycle.body)
+        allowed = self._settings.body_seconds + self._body_bytes / BODY_BYTES_PER_SECOND
+        left = self._body_since + allowed - self.loop.time()
+        if waits_for_us or self.cycle.response_started:
+            self._start_timer(self._settings.body_seconds)
+        elif left > 0:
+            self._start_timer(left)
+        else:
+            self._refuse(408)
+
+    def _refuse(self, status: int) -> None:
+        """Answer for the application and end the connection, so that the client can read why."""
+        about, self._awaited = self._awaited, _Awaited.END
+        pending = self.cycle is not None and not self.cycle.response_complete
+        if pending and (about is not _Awaited.BODY or self.cycle.response_started):
+            # The answer would be taken for one to an earlier request, or for a part of it.
+            self.transport.close()
+            return
+        if pending:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if about is not _Awaited.BODY or pending:
+            self._write(status)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+        self._timed = _Awaited.END
+        self._start_timer(LINGER_SECONDS)
+
+    def _write(self, status: int) -> None:
+        answer = framework_response(status)
+        headers = [*answer.raw_headers, (b"connection", b"close")]
+        lines = [name + b": " + value + b"\r\n" for name, value in headers]
+        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", bytes(answer.body)]))

@@ -1,0 +1,314 @@
+"""Describes operations for OpenAPI: parameters, bodies and answers with examples, every error among them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.responses import Response
+from typing_extensions import TypeAliasType
+
+from app import errors
+from app.api.access import ALLOWS, COOKIE, CSRF_HEADER, NONE, TICKET
+from app.api.access_schemas import ACCESS_MODELS
+from app.api.component_schemas import component_schemas, integer_format
+from app.api.group_schemas import GROUP_ALIASES, GROUP_MODELS, GROUP_STRUCTS
+from app.api.params import MAX_OFFSET, TOPIC_PATTERN, token_in_query
+from app.api.problems import MEDIA_TYPE, RETRY_SECONDS, describe, internal_members, status_of
+from app.api.schemas import MODELS, Problem
+from app.errors import GaplessError, ItemProblem
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+
+# One instance of each error as a caller meets it; these are also what the tests expect to find documented.
+EXAMPLES: Sequence[GaplessError] = (
+    errors.InvalidJson("Invalid JSON: EOF while parsing an object at line 1 column 1."),
+    errors.BadEventId("the event id 'yesterday' is not one that a stream has sent"),
+    token_in_query("token"),
+    errors.Unauthorized(),
+    errors.Forbidden("This needs the scope `publish` for the topic 'orders'."),
+    errors.CsrfRefused(f"With a session cookie this needs {CSRF_HEADER}, as GET /v1/session tells it."),
+    errors.TopicNotFound('topic "orders" does not exist', create="PUT /v1/topics/orders"),
+    errors.PartitionNotFound('topic "orders" has no partition 7', partitions=4),
+    errors.SubscriptionNotFound('topic "orders" has no subscription "billing"'),
+    errors.DeadLetterNotFound('subscription "billing" has no dead letter 17', dead_letter_id=17),
+    errors.KeyNotFound('there is no active key "billing-service"'),
+    errors.TopicConflict('topic "orders" has 4 partitions', partitions=4),
+    errors.OffsetAhead("Partition 0 ends at offset 1200.", tip=1200),
+    errors.OffsetMismatch("partition 0 ends at offset 1200", tip=1200),
+    errors.SubscriptionConflict('subscription "billing" exists with ordering "key"', field="ordering"),
+    errors.SubscriptionInactive('subscription "billing" is CANCELLED', status="CANCELLED", reason="replaced"),
+    errors.LeaseLost("the lease has expired"),
+    errors.KeyConflict('there is an active key "billing-service"'),
+    errors.OffsetTrimmed("offset 3 of partition 0 is gone; the earliest is 501", earliest=501),
+    errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
+    errors.EventTooLarge("An event may have at most 1048576 bytes.", limit=1_048_576),
+    errors.UnsupportedMediaType("The body must be application/json in UTF-8."),
+    errors.HostNotAllowed("The Host of the request is none of this service's."),
+    errors.InvalidArgument("limit must be a whole number from 1 to 1000.", field="limit"),
+    errors.InvalidTopicName("A topic name is 1 to 200 characters of a-z, 0-9, '.', '_', '-'."),
+    errors.InvalidSubscriptionName(
+        "The name of a subscription is 1 to 200 characters of a-z, 0-9, '.', '_', '-'."
+    ),
+    errors.InvalidEvents(
+        "1 of 3 events cannot be stored; none was.",
+        [ItemProblem(1, "unstorable_character", "The item holds U+0000.", "/data/name")],
+    ),
+    errors.EmptyBatch("A batch has at least one event."),
+    errors.TooManyItems("A batch may have at most 10000 events.", limit=10_000),
+    errors.IdempotencyConflict("the idempotency key was used for another batch"),
+    errors.TransactionSplit('the events of transaction "t1" are not adjacent', transaction_id="t1"),
+    errors.TopicBusy("The topic's queue is full; nothing was stored."),
+    errors.DatabaseUnavailable("The database cannot be reached."),
+    errors.IssuerUnavailable("The keys of the issuer could not be read yet."),
+    errors.TooManyStreams("This token already has 100 open streams.", limit=100),
+    errors.RateLimited(
+        "This caller publishes faster than it may; there is room again in 2.5 seconds.", retry_after=2.5
+    ),
+    errors.ServerFull("This server already has 10000 open streams.", limit=10_000),
+    errors.Draining("The server is shutting down; nothing was stored."),
+    errors.NotReady("The database may lose events that were acknowledged: fsync is off."),
+    errors.SchemaOutdated("The database lacks migrations; run `gapless migrate`."),
+    errors.StorageFull("The database has no space left."),
+)
+
+# What any operation that asks the database can answer.
+DATABASE = (errors.TopicBusy, errors.DatabaseUnavailable, errors.SchemaOutdated)
+ON_GROUP = (
+    errors.InvalidTopicName,
+    errors.InvalidSubscriptionName,
+    errors.InvalidArgument,
+    errors.TopicNotFound,
+    errors.SubscriptionNotFound,
+    *DATABASE,
+)
+JSON_BODY = (errors.InvalidJson, errors.RequestTooLarge, errors.UnsupportedMediaType, errors.InvalidArgument)
+
+
+def in_path(name: str, description: str, schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": schema,
+        "example": example,
+    }
+
+
+def query(name: str, description: str, schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": description, "schema": schema, "example": example}
+
+
+def header(name: str, description: str, schema: Mapping[str, Any], example: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "description": description, "schema": schema, "example": example}
+
+
+def integer(low: int, high: int, **more: Any) -> dict[str, Any]:
+    return {"type": "integer", "format": integer_format(high), "minimum": low, "maximum": high, **more}
+
+
+OFFSET = integer(1, MAX_OFFSET)
+TOPIC = in_path("topic", "The topic's name.", {"type": "string", "pattern": TOPIC_PATTERN}, "orders")
+GROUP = in_path(
+    "group", "The consumer group's name.", {"type": "string", "pattern": TOPIC_PATTERN}, "billing"
+)
+TICKET_PARAMETER = query(
+    TICKET,
+    "A ticket for exactly this stream, or one for more topics; for browsers, which cannot set headers.",
+    {"type": "string"},
+    "gplt_Zm9yIG9uZSBzdHJlYW0gb2YgYSBwYWdlIG9ubHkgLi4u",
+)
+
+
+def ref(model: type[BaseModel] | type[msgspec.Struct] | TypeAliasType) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def content(schema: Mapping[str, Any], **examples: Any) -> dict[str, Any]:
+    """A media type object; each keyword is an example's name and value."""
+    return {"schema": schema, "examples": {name: {"value": value} for name, value in examples.items()}}
+
+
+def event_stream(example: str, frames: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """The media type of a stream. `frames` are by event field; those without one are a `message`.
+
+    OpenAPI has no word for what the `data` of frames hold, so an extension tells it.
+    """
+    described = content({"type": "string"}, frames=example)
+    described["x-sse-frames"] = {event: ref(model) for event, model in frames.items()}
+    return {"text/event-stream": described}
+
+
+def answer(description: str, body: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """`body` maps media types to `content(…)`; `more` are members of the response object, such as headers."""
+    return {"description": description, **({"content": body} if body else {}), **more}
+
+
+def header_answer(description: str, example: Any, schema: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"description": description, "schema": schema or {"type": "string"}, "example": example}
+
+
+def operation(
+    operation_id: str,
+    summary: str,
+    *,
+    tag: str,
+    success: Mapping[int, dict[str, Any]],
+    refusals: Sequence[type[GaplessError]],
+    allows: str,
+    takes_tickets: bool = False,
+    parameters: Sequence[Mapping[str, Any]] = (),
+    body: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Keyword arguments for a router's decorator; `allows` is what RawRoute asks of the caller."""
+    extra: dict[str, Any] = {ALLOWS: allows, "security": _security(allows, takes_tickets=takes_tickets)}
+    if parameters:
+        extra["parameters"] = list(parameters)
+    if body:
+        extra["requestBody"] = body
+    first = next(iter(success))
+    return {
+        "operation_id": operation_id,
+        "summary": summary,
+        "tags": [tag],
+        "status_code": first,
+        "response_description": success[first]["description"],
+        "response_class": Response,
+        "responses": {**success, **problem_answers((*refusals, *_ACCESS[allows == NONE]))},
+        "openapi_extra": extra,
+    }
+
+
+# What a caller meets at any route, and at those that are not for everybody.
+_EVERYWHERE = (errors.TokenInQuery, errors.HostNotAllowed)
+_ACCESS = (
+    (
+        *_EVERYWHERE,
+        errors.Unauthorized,
+        errors.Forbidden,
+        errors.CsrfRefused,
+        errors.DatabaseUnavailable,
+        errors.IssuerUnavailable,
+    ),
+    _EVERYWHERE,
+)
+
+
+def _security(allows: str, *, takes_tickets: bool) -> list[dict[str, list[str]]]:
+    if allows == NONE:
+        return []
+    schemes = ["key", "jwt", "session", *(["ticket"] if takes_tickets else [])]
+    return [{scheme: []} for scheme in schemes]
+
+
+def problem_answers(refusals: Sequence[type[GaplessError]]) -> dict[int, dict[str, Any]]:
+    by_status: dict[int, dict[str, Any]] = {}
+    for example in EXAMPLES:
+        if type(example) in refusals:
+            by_status.setdefault(status_of(example), {})[example.code] = describe(example)
+    by_status[500] = {"internal": internal_members("8e03978e40d543dd")}
+    return {status: _problem_answer(status, bodies) for status, bodies in sorted(by_status.items())}
+
+
+def _problem_answer(status: int, bodies: Mapping[str, Any]) -> dict[str, Any]:
+    description = "; ".join(dict.fromkeys(body["title"] for body in bodies.values()))
+    more = {}
+    if status == 401:
+        more["headers"] = {
+            "WWW-Authenticate": header_answer("How to authenticate (RFC 6750).", 'Bearer realm="gapless"')
+        }
+    if status in RETRY_SECONDS:
+        low, high = RETRY_SECONDS[status]
+        more["headers"] = {
+            "Retry-After": header_answer("Seconds to wait, spread at random.", low, integer(low, high))
+        }
+    return answer(description, {MEDIA_TYPE: content(ref(Problem), **bodies)}, **more)
+
+
+def describe_service(app: FastAPI) -> dict[str, Any]:
+    """The document of the whole service."""
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=app.description,
+        routes=app.routes,
+        tags=TAGS,
+        servers=SERVERS,
+        contact=CONTACT,
+        license_info=LICENCE,
+    )
+    # Relative to the document, in the repository and at a server alike; FastAPI takes absolute ones only.
+    document["externalDocs"] = EXTERNAL_DOCS
+    _restore_nulls(document, app)
+    document["components"] = {
+        "schemas": component_schemas((*MODELS, *GROUP_MODELS, *ACCESS_MODELS), GROUP_ALIASES, GROUP_STRUCTS),
+        "securitySchemes": SECURITY_SCHEMES,
+    }
+    return document
+
+
+SECURITY_SCHEMES = {
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "gpls_…",
+        "description": "An API key, from `POST /v1/keys` or `gapless key create`.",
+    },
+    "jwt": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "A token of the issuer that the service trusts, with scopes as keys have them.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": "A browser's session, from `POST /v1/session`. "
+        f"All but GET and HEAD need {CSRF_HEADER} too.",
+    },
+    "ticket": {
+        "type": "apiKey",
+        "in": "query",
+        "name": TICKET,
+        "description": "For one stream, within seconds, from `POST /v1/stream-tickets`.",
+    },
+}
+
+
+def _restore_nulls(document: dict[str, Any], app: FastAPI) -> None:
+    """FastAPI drops every null, those in examples too."""
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method in route.methods or ():
+                described = document["paths"][route.path_format][method.lower()]
+                for status, said in route.responses.items():
+                    described["responses"][str(status)] |= said
+                if body := (route.openapi_extra or {}).get("requestBody"):
+                    described["requestBody"] |= body
+
+
+SERVERS = [{"url": "/", "description": "The server that answers this document."}]
+CONTACT = {"name": "The maintainers of Gapless"}
+LICENCE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
+EXTERNAL_DOCS = {
+    "url": "PROTOCOL.md",
+    "description": "What the calls mean together: promises, event ids, stream frames, error codes.",
+}
+TAGS = [
+    {"name": "topics", "description": "Create, read, change and delete topics."},
+    {"name": "events", "description": "Publish events and read them back by offset."},
+    {"name": "streams", "description": "Follow topics live by server-sent events."},
+    {"name": "subscriptions", "description": "Consumer groups: create, read, change and steer them."},
+    {"name": "claims", "description": "Claim events for a group, and say what became of them."},
+    {"name": "dead letters", "description": "What groups gave up: look at it, redrive it, discard it."},
+    {"name": "audit", "description": "What was changed, when and by whom."},
+    {"name": "access", "description": "API keys, sessions of browsers and tickets for streams."},
+    {"name": "problems", "description": "What the codes of refusals and failures mean."},
+    {"name": "health", "description": "Is the process alive, and can it serve?"},
+]

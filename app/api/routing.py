@@ -1,0 +1,190 @@
+"""Routes whose endpoint reads its request and writes its response itself.
+
+FastAPI's own request handling is skipped: it would parse bodies leniently and costs more than storing events.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from app.api.access import ALLOWS, Needs, access_of, may_go_on, refuse_token_in_query
+from app.api.problems import problem_response
+from app.errors import (
+    GaplessError,
+    InvalidArgument,
+    InvalidJson,
+    RequestTooLarge,
+    Unauthorized,
+    UnsupportedMediaType,
+)
+
+M = TypeVar("M", bound=BaseModel)
+S = TypeVar("S", bound=msgspec.Struct)
+
+MAX_MODEL_BYTES = 64 * 1024
+SLOW_SECONDS = 1.0
+"""Of a body that took longer, the caller may have lost the right to send it."""
+_NO_STORE = (b"cache-control", b"no-store")
+
+_UNKNOWN = re.compile(r"contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"missing required field `([^`]*)`")
+
+
+class RawRoute(APIRoute):
+    """Awaits `endpoint(request)` if the caller may have it; a GaplessError becomes its problem.
+
+    What it asks of the caller is declared in its OpenAPI operation; without that no route can be made.
+    """
+
+    takes_tickets = False
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        declared = (self.openapi_extra or {}).get(ALLOWS)
+        if declared is None:
+            raise TypeError(f"the route {path} does not say what it allows")
+        self.needs = Needs(declared, self.takes_tickets)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            if scope["query_string"]:
+                refuse_token_in_query(scope["query_string"])
+            fits = scope["method"] in (self.methods or ())
+            # Whoever may not see a topic is not told by a 405 either that something is there.
+            await access_of(request).admit(self.needs if fits else self.needs.of_other_methods, request)
+            if not fits:
+                raise HTTPException(405)
+            response = await self.endpoint(request)
+        except GaplessError as error:
+            response = self.refuse(scope, error)
+        await response(scope, receive, send)
+
+    def refuse(self, scope: Scope, error: GaplessError) -> Response:
+        return problem_response(error)
+
+
+def unlisted(allows: str) -> dict[str, Any]:
+    """Keyword arguments for a route that is not in the OpenAPI document."""
+    return {"include_in_schema": False, "openapi_extra": {ALLOWS: allows}}
+
+
+class JsonResponse(Response):
+    """Not to be stored by anybody, unless its headers say otherwise."""
+
+    media_type = "application/json"
+
+    def __init__(
+        self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(content, status_code, headers)
+        if headers is None or "Cache-Control" not in headers:
+            self.raw_headers.append(_NO_STORE)
+
+    def render(self, content: Any) -> bytes:
+        return content if isinstance(content, bytes) else msgspec.json.encode(content)
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body; a chunked one is cut off at `limit`, others were measured by their Content-Length."""
+    now = asyncio.get_running_loop().time
+    began = now()
+    body = await _received(request, limit)
+    if now() - began > SLOW_SECONDS and not may_go_on(request):
+        raise Unauthorized()
+    return body
+
+
+async def _received(request: Request, limit: int) -> bytes:
+    message = await request.receive()
+    if message["type"] == "http.request" and not message.get("more_body"):
+        body: bytes = message.get("body", b"")
+        return _within(body, limit)
+    parts = []
+    size = 0
+    while True:
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise too_large(limit)
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+        message = await request.receive()
+
+
+def too_large(limit: int) -> RequestTooLarge:
+    return RequestTooLarge(f"A request may have at most {limit} bytes.", limit=limit)
+
+
+async def read_model(request: Request, model: type[M], without_body: M | None = None) -> M:
+    """A small JSON body, checked by a pydantic model in strict mode; an empty one gives `without_body`."""
+    body = await read_body(request, MAX_MODEL_BYTES)
+    if not body and without_body is not None:
+        return without_body
+    require_json(request)
+    try:
+        return model.model_validate_json(body, strict=True)
+    except ValidationError as error:
+        raise _refusal(error) from None
+
+
+async def read_struct(
+    request: Request, struct: type[S], without_body: S | None = None, limit: int = MAX_MODEL_BYTES
+) -> S:
+    """The same for calls that are made all the time; unlike a model's, only the first problem is told."""
+    body = await read_body(request, limit)
+    if not body and without_body is not None:
+        return without_body
+    require_json(request)
+    try:
+        return msgspec.json.decode(body, type=struct)
+    except msgspec.ValidationError as error:
+        raise _struct_refusal(str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidJson(f"{str(error)[:200]}.") from None
+
+
+def require_json(request: Request) -> None:
+    kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    charset = parameters.replace('"', "").replace(" ", "")
+    if kind.strip() != "application/json" or charset not in ("", "charset=utf-8"):
+        raise UnsupportedMediaType("The body must be application/json in UTF-8.")
+
+
+def _refusal(error: ValidationError) -> GaplessError:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    if found[0]["type"] == "json_invalid":
+        return InvalidJson(f"{found[0]['msg']}.")
+    problems = [
+        {"pointer": "".join(f"/{part}" for part in item["loc"]), "detail": item["msg"]} for item in found
+    ]
+    named = f"{problems[0]['pointer'].removeprefix('/') or 'the body'}: {problems[0]['detail']}."
+    return InvalidArgument(named, field=problems[0]["pointer"].removeprefix("/"), errors=problems)
+
+
+def _struct_refusal(text: str) -> InvalidArgument:
+    if (found := _UNKNOWN.search(text)) is not None:
+        field, rule = found[1][:200], "There is no such field"
+    elif (found := _MISSING.search(text)) is not None:
+        field, rule = found[1], "The field is required"
+    else:
+        rule, _, place = text.partition(" - at `$")
+        field = place.rstrip("`").replace("[", "/").replace("]", "").replace(".", "/").strip("/")
+    return InvalidArgument(f"{field or 'the body'}: {rule.replace('`', '')}.", field=field)
+
+
+def _within(body: bytes, limit: int) -> bytes:
+    if len(body) > limit:
+        raise too_large(limit)
+    return body

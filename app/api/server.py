@@ -1,0 +1,147 @@
+"""Stopping: whatever waits for events is told before the server waits for it.
+
+Stock uvicorn, told to end, closes its sockets and then waits for open responses, which an endless
+stream never finishes. So the application's own `stopping` event is set at the same moment, whichever
+way the server was told: by a signal, or by `should_exit` from another thread.
+"""
+
+import asyncio
+import gc
+import logging
+import math
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from app.api.connection import Connection
+from app.api.deps import Parts
+from app.settings import Settings
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+GC_THRESHOLDS = (20_000, 20, 20)
+
+
+class Server(uvicorn.Server):
+    """Runs an application that has its `Parts` in `state.parts`; `serving` is called when it serves."""
+
+    def __init__(self, config: uvicorn.Config, serving: Callable[[], None] | None = None) -> None:
+        config.http = Connection
+        config.ws = "none"  # nothing here speaks it
+        self._should_exit = False
+        self._serving = serving
+        self.loop: asyncio.AbstractEventLoop | None = None
+        super().__init__(config)
+
+    @property
+    def should_exit(self) -> bool:
+        return self._should_exit
+
+    @should_exit.setter
+    def should_exit(self, value: bool) -> None:
+        # Also runs in signal handlers and other threads.
+        self._should_exit = value
+        if value and self.loop is not None:
+            self.loop.call_soon_threadsafe(self._stop)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        if (parts := self._parts) is not None and self.started:
+            _limit_unread(self, parts.settings.send_timeout_seconds)
+            if self.config.timeout_graceful_shutdown is None:
+                self.config.timeout_graceful_shutdown = math.ceil(parts.settings.drain_seconds)
+        if self.started and self._serving is not None:
+            self._serving()
+
+    @property
+    def _parts(self) -> Parts | None:
+        state = getattr(self.config.app, "state", None)
+        return getattr(state, "parts", None)
+
+    def _stop(self) -> None:
+        if (parts := self._parts) is not None:
+            parts.stopping.set()
+
+
+def _limit_unread(server: uvicorn.Server, seconds: float) -> None:
+    """Let the kernel drop a connection whose client takes nothing for so long.
+
+    A closed connection would otherwise live on until the client has read what is buffered for it.
+    """
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        for listening in (one for part in server.servers for one in part.sockets):
+            if listening.family in (socket.AF_INET, socket.AF_INET6):
+                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(seconds * 1000))
+
+
+def run(app: FastAPI, listener: socket.socket, started: Callable[[], None], settings: Settings) -> None:
+    """Serve on a listening socket until SIGINT or SIGTERM. Raises what kept the application from starting."""
+    begun: list[bool] = []
+    failures: list[BaseException] = []
+    lifespan = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def watched(app: FastAPI) -> AsyncIterator[None]:
+        try:
+            async with lifespan(app):
+                begun.append(True)
+                yield
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    app.router.lifespan_context = watched
+    # A failure to start is raised, so it need not be logged too.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: bool(begun))
+    # The server raises the signal that stopped it once more at its end, which is not to kill this process.
+    for number in SIGNALS:
+        signal.signal(number, lambda number, frame: None)
+    # Requests and streams leave few cycles behind; with many streams open, looking for them is dear.
+    gc.set_threshold(*GC_THRESHOLDS)
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.forwarded_allow_ips),
+        forwarded_allow_ips=settings.forwarded_allow_ips,
+    )
+    try:
+        Server(config, started).run(sockets=[listener])
+    except SystemExit:
+        if failures:
+            raise failures[0] from None
+        raise
+
+
+@contextmanager
+def stop_on_signals(stopping: asyncio.Event) -> Iterator[None]:
+    """Set the event on SIGINT and SIGTERM, before the server's own handlers run, whatever server it is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def handle(number: int, frame: FrameType | None) -> Any:
+        loop.call_soon_threadsafe(stopping.set)
+        following = before[signal.Signals(number)]
+        if callable(following):
+            following(number, frame)
+
+    for number in SIGNALS:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is handle:
+                signal.signal(number, handler)

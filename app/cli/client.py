@@ -1,0 +1,172 @@
+"""The HTTP client of every command: addresses, problems, and retries that stop."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from app import __version__
+from app.cli.credentials import authorization
+from app.cli.failures import Failure, Problem, Unreachable, UsageFailure
+
+if TYPE_CHECKING:
+    import httpx
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+FIRST_DELAY_SECONDS = 0.1
+LONGEST_DELAY_SECONDS = 5.0
+
+
+class Client:
+    """One connection pool to one server. `httpx` is imported here, so that `--help` does not wait for it."""
+
+    def __init__(self, url: str) -> None:
+        import httpx
+
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(**connection_options(url))
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def call(self, method: str, path: str, **options: Any) -> "httpx.Response":
+        """Send once; anything but 2xx is raised as a Problem, no answer as Unreachable."""
+        with reaching(self.url):
+            response = self._http.request(method, path, **options)
+        if not response.is_success:
+            raise problem_of(response)
+        return response
+
+    def json(self, method: str, path: str, **options: Any) -> Any:
+        return msgspec.json.decode(self.call(method, path, **options).content)
+
+    @contextmanager
+    def stream(self, path: str, **options: Any) -> "Iterator[httpx.Response]":
+        with reaching(self.url), self._http.stream("GET", path, **options) as response:
+            if not response.is_success:
+                response.read()
+                raise problem_of(response)
+            yield response
+
+
+class AsyncClient:
+    """The same for a command that does many things at once."""
+
+    def __init__(self, url: str) -> None:
+        import httpx
+
+        self.url = url.rstrip("/")
+        self._http = httpx.AsyncClient(**connection_options(url), limits=httpx.Limits(max_connections=None))
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.aclose()
+
+    async def call(self, method: str, path: str, **options: Any) -> "httpx.Response":
+        with reaching(self.url):
+            response = await self._http.request(method, path, **options)
+        if not response.is_success:
+            raise problem_of(response)
+        return response
+
+
+class Retry:
+    """Whether and how long to wait before the next attempt; gives up `seconds` after the last success."""
+
+    def __init__(self, seconds: float, notice: Callable[[str], None]) -> None:
+        self._seconds = seconds
+        self._notice = notice
+        self.reset()
+
+    def reset(self) -> None:
+        self._delay = FIRST_DELAY_SECONDS
+        self._deadline: float | None = None
+
+    def wait(self, failure: Failure) -> None:
+        """Sleep before another attempt, or raise the failure when it is final or the time is up."""
+        if not may_pass(failure):
+            raise failure
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + self._seconds
+            self._notice(f"{failure}; trying again for {self._seconds:g} s")
+        asked = failure.retry_after if isinstance(failure, Problem) else None
+        # Jitter also on what the server asked for: clients that were refused together return apart.
+        pause = max(self._delay, asked or 0.0) * random.uniform(1.0, 1.5)  # nosec B311
+        if now + pause > self._deadline:
+            raise failure
+        time.sleep(pause)
+        self._delay = min(self._delay * 2, LONGEST_DELAY_SECONDS)
+
+
+def connection_options(url: str) -> dict[str, Any]:
+    import httpx
+
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageFailure(f"{url!r} is not an http:// or https:// address")
+    return {
+        "base_url": url.rstrip("/"),
+        # Redirects are not followed, so the token goes nowhere else.
+        "headers": {"User-Agent": f"gapless/{__version__}", **authorization()},
+        "timeout": httpx.Timeout(60.0, connect=5.0),
+        # A proxy for the outside world must not be asked for this very machine.
+        "trust_env": parts.hostname not in LOOPBACK,
+        # Reading the certificates takes longer than most calls, and plain HTTP has no use for them.
+        "verify": parts.scheme == "https",
+    }
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    import httpx
+
+    try:
+        yield
+    except httpx.ConnectError as error:
+        raise Unreachable(
+            f"no server answers at {url} ({error}); start one with `gapless serve` "
+            "or give its address with --url"
+        ) from error
+    except httpx.TransportError as error:
+        reason = str(error) or type(error).__name__
+        raise Unreachable(f"the connection to {url} broke: {reason}") from error
+
+
+def may_pass(failure: Failure) -> bool:
+    """Whether the same call may succeed later."""
+    return isinstance(failure, Unreachable) or (isinstance(failure, Problem) and failure.temporary)
+
+
+def topic_path(topic: str, *rest: str) -> str:
+    if topic.strip(".") == "":
+        raise UsageFailure(f"{topic!r} is not a topic name")
+    return "/".join(("/v1/topics", quote(topic, safe=""), *rest))
+
+
+def problem_of(response: "httpx.Response") -> Problem:
+    members: dict[str, Any] = {}
+    if "json" in response.headers.get("content-type", ""):
+        try:
+            members = msgspec.json.decode(response.content, type=dict[str, Any])
+        except msgspec.MsgspecError:
+            members = {}
+    detail = members.get("detail") or members.get("title") or f"HTTP {response.status_code}"
+    code = members.get("code") or f"http_{response.status_code}"
+    return Problem(response.status_code, code, detail, members, _seconds(response.headers.get("retry-after")))
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    try:
+        return max(0.0, float(retry_after)) if retry_after else None
+    except ValueError:
+        return None

@@ -1,0 +1,46 @@
+"""Settings from the environment and the command line, with faults that a person can read."""
+
+from typing import TYPE_CHECKING, Any
+
+from app.cli.failures import UsageFailure
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from app.settings import Settings
+
+
+def load_settings(**given: Any) -> "Settings":
+    """What is None was not given: the environment or the default decides."""
+    from pydantic import ValidationError
+
+    from app.settings import Settings
+
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise UsageFailure("; ".join(_readable(fault, given) for fault in error.errors())) from error
+
+
+def _readable(fault: "ErrorDetails", given: dict[str, Any]) -> str:
+    """Names the option, or else the variable, where one is at fault. Its value may be a secret, and is left
+    out unless the rule itself quotes it."""
+    said = fault["msg"].removeprefix("Value error, ")
+    if not fault["loc"]:
+        return said
+    name = str(fault["loc"][0])
+    option, variable = f"--{name.replace('_', '-')}", name if name.isupper() else f"GAPLESS_{name.upper()}"
+    return f"{variable if given.get(name) is None else option}: {said}"
+
+
+def log_to_stderr(settings: "Settings | None" = None, **always: Any) -> None:
+    """Standard output belongs to what a command answers. `always` stands in every line of this process."""
+    import structlog
+
+    from app.telemetry.logs import configure
+
+    structlog.contextvars.bind_contextvars(**always)
+    if settings is None:
+        configure()
+    else:
+        configure(settings.log_format, settings.log_level)

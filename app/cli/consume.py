@@ -1,0 +1,193 @@
+"""`gapless consume`: a member of a group that hands each event to a command."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from app.cli.client import Client
+from app.cli.failures import Exit, Problem, UsageFailure
+from app.cli.group import (
+    START_HELP,
+    GroupArgument,
+    Member,
+    TopicArgument,
+    events,
+    group_path,
+    member_name,
+    start_of,
+)
+from app.cli.options import Url, notice
+from app.cli.terms import Options, Tally, Terms
+
+if TYPE_CHECKING:
+    from app.cli.consumer import Consumer
+
+EVENTS_PER_CLAIM = 100
+EVENTS_PER_JOB = 10
+
+
+def consume(
+    context: typer.Context,
+    topic: TopicArgument,
+    group: GroupArgument,
+    command: Annotated[
+        str,
+        typer.Option(
+            "--exec", metavar="COMMAND", help="Run by /bin/sh once for each event.", show_default=False
+        ),
+    ],
+    jobs: Annotated[int, typer.Option(min=1, help="Commands that may run at the same time.")] = 1,
+    max_events: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=10_000,
+            help="Events of one claim at most; a transaction is never split. "
+            "[default: 100; in orderings key and none 10 for each job]",
+            show_default=False,
+        ),
+    ] = None,
+    lease_seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="How soon others get the events when this consumer is gone; while it works, it keeps them. "
+            "[default: the group's]",
+            show_default=False,
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            metavar="SECONDS",
+            help="A command that takes longer is ended and has failed.",
+            show_default=False,
+        ),
+    ] = None,
+    grace: Annotated[
+        float,
+        typer.Option(
+            min=0, metavar="SECONDS", help="How long commands may still run after SIGTERM or Ctrl-C."
+        ),
+    ] = 30,
+    until_empty: Annotated[
+        bool,
+        typer.Option(
+            "--until-empty",
+            "--once",
+            help="End when the group has nothing left. Events that became dead letters are "
+            "handled, too: the exit code is 0, and `gapless dlq list` has them.",
+        ),
+    ] = False,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create the group, with default settings, if it is missing.")
+    ] = False,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="WHERE",
+            help=f"Where --create starts: {START_HELP} [default: latest]",
+            show_default=False,
+        ),
+    ] = None,
+    whole_event: Annotated[
+        bool, typer.Option("--whole-event", help="Give the command the event as JSON, not only its data.")
+    ] = False,
+    member: Member = None,
+    url: Url = None,
+) -> None:
+    """Run a command for each event of a group, until Ctrl-C or SIGTERM.
+
+    The command gets the data on standard input: JSON, also the one of --whole-event, ends with a newline,
+    bytes (data_base64) come exactly as they are. The rest is in GAPLESS_TOPIC, GAPLESS_GROUP,
+    GAPLESS_PARTITION, GAPLESS_OFFSET, GAPLESS_ATTEMPT and, where the event has them, GAPLESS_KEY,
+    GAPLESS_TYPE, GAPLESS_ID, GAPLESS_SOURCE, GAPLESS_SUBJECT, GAPLESS_TIME, GAPLESS_PUBLISHED_AT,
+    GAPLESS_DATACONTENTTYPE and GAPLESS_TRANSACTION_ID. When it exits with 0 the event is acked. Otherwise it
+    has failed, with the last line on standard error as the reason, and comes again later, until its attempts
+    are used up and it becomes a dead letter. The events of a transaction are handled in order and fail
+    together.
+
+    Exit codes 126 and 127 say that there is no such command or that it may not be run. No event is to blame
+    for that: the consumer gives back all that it has, without counting the delivery, and exits with 1.
+
+    Order is kept as the group wants it, whatever --jobs says: in ordering partition jobs work on different
+    partitions, in ordering key on different keys. An event may come twice when a consumer is killed.
+    """
+    # Other commands do not wait for what only this one needs.
+    from app.cli.command import Commands
+    from app.cli.consumer import Consumer
+
+    if not command.strip():
+        raise UsageFailure("--exec needs a command; an empty one would ack every event")
+    if start and not create:
+        raise UsageFailure(
+            "--from says where --create starts; `gapless sub seek` moves a group that is there"
+        )
+    address = url or context.find_root().obj
+    with Client(address) as client:
+        found = _group(client, topic, group, (start or "latest") if create else None)
+    terms = msgspec.convert(found, Terms)
+    if lease_seconds is not None:
+        terms = msgspec.structs.replace(terms, lease_seconds=lease_seconds)
+    options = Options(
+        topic=topic,
+        group=group,
+        member=member or member_name(),
+        jobs=jobs,
+        max_events=max_events or _events_per_claim(terms, jobs),
+        grace_seconds=grace,
+        until_empty=until_empty,
+    )
+    constant = {
+        "GAPLESS_URL": address,
+        "GAPLESS_TOPIC": topic,
+        "GAPLESS_GROUP": group,
+        "GAPLESS_MEMBER": options.member,
+    }
+    if found["status"] != "ACTIVE":
+        notice(f"the group is {found['status']}" + (f": {found['reason']}" if found.get("reason") else ""))
+    commands = Commands(command, constant, timeout=timeout, whole_event=whole_event)
+    raise typer.Exit(_run(Consumer(address, options, terms, commands, found["status"])))
+
+
+def _run(consumer: "Consumer") -> int:
+    import asyncio
+
+    try:
+        return asyncio.run(consumer.run())
+    except asyncio.CancelledError:
+        return Exit.INTERRUPTED
+    finally:
+        notice(_summary(consumer.tally))
+
+
+def _group(client: Client, topic: str, group: str, start: str | None) -> Any:
+    path = group_path(topic, group)
+    try:
+        return client.json("GET", path)
+    except Problem as problem:
+        if problem.code != "subscription_not_found" or start is None:
+            raise
+    notice(f"group {group} of {topic} is new and starts at {start}")
+    return client.json("PUT", path, json={"start": start_of(start)})
+
+
+def _events_per_claim(terms: Terms, jobs: int) -> int:
+    """Few where others could take the rest meanwhile, or where a claim cannot be given back."""
+    if not terms.settles:
+        return jobs
+    return EVENTS_PER_CLAIM if terms.ordering == "partition" else min(EVENTS_PER_JOB * jobs, 10_000)
+
+
+def _summary(tally: Tally) -> str:
+    text = f"{events(tally.acked)} acked"
+    for count, word in (
+        (tally.failed, "failed"),
+        (tally.dead, "became a dead letter" if tally.dead == 1 else "became dead letters"),
+        (tally.given_back, "given back"),
+        (tally.lost, "lost to others"),
+    ):
+        text += f", {count:,} {word}" if count else ""
+    return text

@@ -1,0 +1,44 @@
+"""The token that all calls of this command carry.
+
+It is never an option by itself: whoever may list processes would see it.
+"""
+
+import os
+from pathlib import Path
+
+from app.cli.failures import UsageFailure
+
+VARIABLE = "GAPLESS_TOKEN"
+
+_file: Path | None = None
+
+
+def use_token_file(path: Path | None) -> None:
+    """A file goes before the environment: it was named for this command."""
+    global _file
+    _file = path
+
+
+def authorization() -> dict[str, str]:
+    """As headers; none where there is no token."""
+    if _file is not None:
+        token, place = _read(_file), str(_file)
+    else:
+        token, place = os.environ.get(VARIABLE, "").strip(), VARIABLE
+    if not token:
+        return {}
+    # The token itself must not show in what the HTTP client would say of it.
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageFailure(f"what {place} holds is not a token: it has blanks or other characters")
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _read(path: Path) -> str:
+    try:
+        token = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise UsageFailure(f"cannot read the token in {path}: {reason}") from error
+    if not token:
+        raise UsageFailure(f"there is no token in {path}")
+    return token

@@ -1,0 +1,64 @@
+"""How a command fails: one readable line on stderr and an exit code that a script can act on."""
+
+from enum import IntEnum
+from typing import Any
+
+
+class Exit(IntEnum):
+    OK = 0
+    REFUSED = 1
+    """The server refused the call, or some lines of a file."""
+    USAGE = 2
+    UNREACHABLE = 3
+    INTERRUPTED = 130
+
+
+class Failure(Exception):
+    """Ends the command; `str()` is what the user reads."""
+
+    exit_code = Exit.REFUSED
+
+
+class UsageFailure(Failure):
+    exit_code = Exit.USAGE
+
+
+class Unreachable(Failure):
+    exit_code = Exit.UNREACHABLE
+
+
+HINTS = {
+    "unauthorized": "set GAPLESS_TOKEN to the token of an active key, or give a file that holds it with "
+    "--token-file; `gapless key create` makes one",
+    "topic_not_found": "`gapless topic create` makes one; without a scope for it, it looks the same",
+    "subscription_not_found": "`gapless sub create` makes one, as `gapless consume --create` does; without a "
+    "scope for it, it looks the same",
+    "forbidden": "the key of GAPLESS_TOKEN lacks a scope for that; `gapless key list` shows what keys have",
+}
+
+
+class ReaderGone(Exception):
+    """Whoever read standard output closed it, as `head` does."""
+
+
+class Problem(Failure):
+    """A problem+json answer."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, members: dict[str, Any], retry_after: float | None
+    ):
+        super().__init__(f"{detail} ({code})")
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.members = members
+        self.retry_after = retry_after
+
+    @property
+    def temporary(self) -> bool:
+        return self.status in (429, 502, 503, 504)
+
+    @property
+    def hint(self) -> str | None:
+        """What whoever typed the command can do about it."""
+        return HINTS.get(self.code)

@@ -1,0 +1,67 @@
+"""`gapless migrate` and `gapless uninstall`: the schema of a database of your own."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from app.cli.configuration import load_settings, log_to_stderr
+from app.cli.failures import Failure, UsageFailure
+from app.errors import GaplessError, SetupError
+
+
+def migrate(
+    show: Annotated[
+        bool, typer.Option("--print", help="Print everything as a script for psql, and touch no database.")
+    ] = False,
+) -> None:
+    """Bring the schema of a database up to date.
+
+    The database is the one of DATABASE_URL. Running it again changes nothing. The embedded PostgreSQL needs
+    no call: `gapless serve` migrates it.
+    """
+    if show:
+        from app.db.scripts import script
+
+        typer.echo(script(), nl=False)
+        return
+    from app.db.migrate import migrate as apply
+
+    log_to_stderr()
+    try:
+        applied = asyncio.run(apply(_database_url()))
+    except (GaplessError, SetupError) as error:
+        raise Failure(str(error)) from error
+    for name in applied:
+        typer.echo(f"applied {name}")
+    if not applied:
+        typer.echo("nothing to do: the schema is up to date")
+
+
+def uninstall(
+    yes: Annotated[bool, typer.Option("--yes", help="Really remove every topic and event.")] = False,
+) -> None:
+    """Remove everything of Gapless from a database.
+
+    That is the schema with every topic and event, and the roles; the database is the one of DATABASE_URL.
+    """
+    if not yes:
+        raise UsageFailure("this removes every topic and event for good; say so with --yes")
+    from app.db.uninstall import uninstall as remove
+
+    try:
+        kept = asyncio.run(remove(_database_url()))
+    except (GaplessError, SetupError) as error:
+        raise Failure(str(error)) from error
+    roles = f"kept roles in use: {', '.join(kept)}" if kept else "and its roles"
+    typer.echo(f"removed the schema gapless, {roles}")
+
+
+def _database_url() -> str:
+    url = load_settings().database_url
+    if url is None:
+        raise UsageFailure(
+            "set DATABASE_URL to the database, such as postgresql://user@host/name; "
+            "`gapless serve` migrates the embedded PostgreSQL itself"
+        )
+    return url

@@ -1,0 +1,65 @@
+"""Options that several commands share, and the ways they print."""
+
+import sys
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from app.cli.failures import Exit, ReaderGone, UsageFailure
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+Url = Annotated[str | None, typer.Option("--url", help="The server; also GAPLESS_URL.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+NO_LIMIT = ("none", "off")
+"""What takes a limit away."""
+
+
+def setting(text: str, default: str | None = None, metavar: str | None = None) -> Any:
+    """An option whose default the service knows: it is shown, and sent only when it is given."""
+    shown = text if default is None else f"{text} [default: {default}]"
+    return typer.Option(metavar=metavar, help=shown, show_default=False)
+
+
+def print_json(value: Any) -> None:
+    write_lines([msgspec.json.encode(value)])
+
+
+def write_lines(lines: list[bytes]) -> None:
+    """Bytes as they are, and out at once: a reader behind a pipe sees an event when it happens."""
+    if not lines:
+        return
+    try:
+        sys.stdout.buffer.write(b"\n".join(lines) + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+def print_table(heads: list[str], rows: list[list[str]]) -> None:
+    """Columns of text; numbers stand to the right."""
+    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+    lines = []
+    for row in [heads, *rows]:
+        cells = [
+            cell.rjust(width) if cell.isdigit() else cell.ljust(width)
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip().encode())
+    write_lines(lines)
+
+
+def confirm(question: str, without_terminal: str) -> None:
+    """Ask before something that cannot be undone; a script must have said --yes."""
+    if not sys.stdin.isatty():
+        raise UsageFailure(without_terminal)
+    if not typer.confirm(question):
+        notice("nothing was changed")
+        raise typer.Exit(Exit.REFUSED)
+
+
+def notice(text: str) -> None:
+    """For the person who watches; standard output belongs to what a command answers."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,222 @@
+"""`gapless publish`: one event, a file, or a pipe."""
+
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from app.cli.client import Client, Retry, topic_path
+from app.cli.failures import Exit, Failure, Problem, UsageFailure
+from app.cli.lines import Line, Source, chunks, content_digest, lines, open_file, open_stdin
+from app.cli.mapping import Field, Mapping
+from app.cli.options import Json, Url, print_json
+from app.cli.progress import Progress
+from app.cli.publisher import Publisher, Refusal
+
+PREFIX_LENGTH = 150
+
+
+def publish(
+    context: typer.Context,
+    topic: Annotated[str, typer.Argument(help="The topic; it must exist.", show_default=False)],
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DATA|FILE|-]",
+            help="JSON for one event, a file of one JSON value per line (gzip too), or - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="The type of every event.")] = None,
+    type_field: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="Take the type from this field.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Take the key from this field of the data: user.id, or user.id? if it may be absent.",
+        ),
+    ] = None,
+    key_value: Annotated[str | None, typer.Option(metavar="TEXT", help="The key of every event.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="Take the event's time from this field.")
+    ] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", metavar="FIELD", help="Take the event's id from this field.")
+    ] = None,
+    text: Annotated[
+        bool, typer.Option("--text", help="Each line, or DATA, is plain text; it becomes a JSON string.")
+    ] = False,
+    idempotency_prefix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Names this input: lines already published under it are not published again. "
+            "A FILE has one made from its contents; standard input can be resumed only with one.",
+        ),
+    ] = None,
+    retry_seconds: Annotated[
+        float, typer.Option(min=0, help="How long to try again while the server is away or busy.")
+    ] = 60,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
+    ] = None,
+    as_json: Json = False,
+    url: Url = None,
+) -> None:
+    """Publish one event, or every line of a file or pipe, in order.
+
+    The bytes of each line are published as they are. Lines that the server refuses are named on standard
+    error and the rest goes in; the exit code is then 1. Run again after an interruption, the command goes on
+    where it stopped, without duplicates, as long as the topic remembers its idempotency keys (24 hours by
+    default).
+    """
+    mapping = _mapping(type_, type_field, key, key_value, time, id_, text)
+    with Client(url or context.find_root().obj) as client:
+        shown = Progress(progress)
+        retry = Retry(retry_seconds, shown.note)
+        _check_topic(client, topic, retry)
+        source, prefix = _source(data, text, idempotency_prefix)
+        if source is None:
+            _publish_one(client, topic, mapping, (data or "").encode(), retry, as_json)
+            return
+        publisher = Publisher(
+            client, topic, mapping, prefix or secrets.token_hex(16), retry, _reporter(shown)
+        )
+        try:
+            _publish_all(publisher, source, shown, resumable=prefix is not None)
+        finally:
+            source.close()
+        _summary(publisher, topic, shown, as_json)
+    if publisher.tally.refused:
+        raise typer.Exit(Exit.REFUSED)
+
+
+def _check_topic(client: Client, topic: str, retry: Retry) -> None:
+    """Nothing is read before the topic is known to be there; only a server that answers is waited for."""
+    while True:
+        try:
+            client.call("GET", topic_path(topic))
+        except Problem as problem:
+            retry.wait(problem)
+        else:
+            retry.reset()
+            return
+
+
+def _mapping(
+    type_: str | None,
+    type_field: str | None,
+    key: str | None,
+    key_value: str | None,
+    time: str | None,
+    id_: str | None,
+    text: bool,
+) -> Mapping:
+    if type_ and type_field:
+        raise UsageFailure("give --type or --type-field, not both")
+    if key and key_value:
+        raise UsageFailure("give --key or --key-value, not both")
+    fields = [Field(name) if name else None for name in (type_field, key, time, id_)]
+    if text and any(fields):
+        raise UsageFailure("plain text has no fields: --text goes with --type and --key-value only")
+    return Mapping(
+        type=type_, key=key_value, type_field=fields[0], key_field=fields[1], time_field=fields[2],
+        id_field=fields[3], text=text,
+    )  # fmt: skip
+
+
+def _source(data: str | None, text: bool, prefix: str | None) -> tuple[Source | None, str | None]:
+    """The input and its idempotency prefix; no source when `data` is the event itself."""
+    if prefix is not None and not (
+        prefix.isascii() and prefix.isprintable() and len(prefix) <= PREFIX_LENGTH
+    ):
+        raise UsageFailure(f"--idempotency-prefix takes up to {PREFIX_LENGTH} printable ASCII characters")
+    if prefix is not None and ('"' in prefix or "\\" in prefix):
+        raise UsageFailure("--idempotency-prefix takes no quotes and no backslashes")
+    if data is None and sys.stdin.isatty():
+        raise UsageFailure("give the data, a file, or - for standard input")
+    if data is None or data == "-":
+        return open_stdin(), prefix
+    if _is_file(data):
+        source = open_file(Path(data))
+        # A named pipe can be read once, so it has no content to be recognised by.
+        return source, prefix or (content_digest(Path(data)) if source.size is not None else None)
+    if not text and not _is_json(data):
+        raise UsageFailure(f"{data!r} is neither a file nor JSON; --text publishes it as text")
+    return None, None
+
+
+def _is_file(data: str) -> bool:
+    try:
+        return Path(data).is_file() or Path(data).is_fifo()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_json(data: str) -> bool:
+    try:
+        msgspec.json.decode(data.encode(), type=msgspec.Raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def _reporter(shown: Progress) -> Callable[[Refusal], None]:
+    return lambda refusal: shown.note(f"line {refusal.line} refused: {refusal.detail} ({refusal.code})")
+
+
+def _publish_one(
+    client: Client, topic: str, mapping: Mapping, data: bytes, retry: Retry, as_json: bool
+) -> None:
+    refusals: list[Refusal] = []
+    publisher = Publisher(client, topic, mapping, secrets.token_hex(16), retry, refusals.append)
+    publisher.publish([Line(1, data)])
+    if refusals:
+        raise Failure(f"{refusals[0].detail} ({refusals[0].code})")
+    position = publisher.positions[0]
+    if as_json:
+        print_json({"topic": topic, **position})
+    else:
+        typer.echo(f"{topic} partition {position['partition']} offset {position['offset']}")
+
+
+def _publish_all(publisher: Publisher, source: Source, shown: Progress, *, resumable: bool) -> None:
+    numbered = lines(source.blocks(), source.name)
+    tally = publisher.tally
+    try:
+        for chunk in chunks(numbered, cut_at_pauses=not resumable):
+            publisher.publish(chunk)
+            part = source.bytes_read / source.size if source.size else None
+            shown.show(tally.published + tally.replayed, part)
+    except (Failure, KeyboardInterrupt):
+        advice = (
+            "run the same command again to go on"
+            if resumable
+            else "standard input without --idempotency-prefix cannot be resumed"
+        )
+        shown.note(f"stopped: everything up to line {tally.last_line} is in; {advice}")
+        raise
+    finally:
+        shown.clear()
+
+
+def _summary(publisher: Publisher, topic: str, shown: Progress, as_json: bool) -> None:
+    tally = publisher.tally
+    if as_json:
+        counts = {"published": tally.published, "replayed": tally.replayed, "refused": tally.refused}
+        print_json({"topic": topic, **counts, "seconds": round(shown.seconds, 3)})
+        return
+    total = tally.published + tally.replayed
+    text = f"{tally.published:,} events published to {topic} in {shown.seconds:.1f} s"
+    text += f" ({total / shown.seconds:,.0f}/s)"
+    if tally.replayed:
+        text += f"; {tally.replayed:,} were there already from an earlier run"
+    if tally.refused:
+        text += f"; {tally.refused:,} lines refused"
+    shown.note(text)

@@ -1,0 +1,89 @@
+"""The `gapless` command: its global options, and the one place where failures become exit codes."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app import __version__
+from app.cli.consume import consume
+from app.cli.credentials import use_token_file
+from app.cli.dead_letters import dlq
+from app.cli.failures import Exit, Failure, Problem, ReaderGone
+from app.cli.key import key
+from app.cli.migrate import migrate, uninstall
+from app.cli.options import DEFAULT_URL
+from app.cli.publish import publish
+from app.cli.read import read
+from app.cli.serve import serve
+from app.cli.sub import sub
+from app.cli.tail import tail
+from app.cli.topic import topic
+
+app = typer.Typer(
+    name="gapless",
+    help="Pub/sub on PostgreSQL: ordered, gapless event logs with live streams.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gapless {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    url: Annotated[
+        str, typer.Option(envvar="GAPLESS_URL", help="The server that commands talk to.")
+    ] = DEFAULT_URL,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GAPLESS_TOKEN_FILE",
+            metavar="FILE",
+            help="Holds the token to call with; else it is taken from GAPLESS_TOKEN.",
+            show_default=False,
+        ),
+    ] = None,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    context.obj = url
+    use_token_file(token_file)
+
+
+app.command()(serve)
+app.add_typer(topic, name="topic")
+for _command in (publish, read, tail):
+    app.command()(_command)
+app.add_typer(sub, name="sub")
+app.command()(consume)
+app.add_typer(dlq, name="dlq")
+app.add_typer(key, name="key")
+app.command()(migrate)
+app.command()(uninstall)
+
+
+def main() -> None:
+    try:
+        app()
+    except Failure as failure:
+        print(f"gapless: {failure}", file=sys.stderr)
+        if isinstance(failure, Problem) and failure.hint is not None:
+            print(f"gapless: {failure.hint}", file=sys.stderr)
+        sys.exit(failure.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+    except ReaderGone:
+        # It has seen enough, which is no failure; but nothing may be flushed to it any more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(Exit.OK)

@@ -1,0 +1,139 @@
+"""`gapless sub seek`, `pause`, `resume`, `cancel` and `heartbeat`: what is done to a group that is there."""
+
+from typing import Annotated, Any
+
+import typer
+
+from app.cli.client import Client
+from app.cli.group import (
+    PLACES,
+    GroupArgument,
+    Member,
+    TopicArgument,
+    events,
+    group_path,
+    member_name,
+    start_of,
+)
+from app.cli.options import Json, Url, confirm, notice, print_json, print_table
+
+SOUGHT = ("partition", "from_position", "to_position", "fenced_leases", "removed_dead_letters")
+
+Reason = Annotated[str | None, typer.Option(help="Shown to whoever looks at the group.", show_default=False)]
+
+
+def seek(
+    context: typer.Context,
+    topic: TopicArgument,
+    group: GroupArgument,
+    to: Annotated[
+        str,
+        typer.Option(metavar="WHERE", help=f"{PLACES} (those left out stay).", show_default=False),
+    ],
+    partition: Annotated[
+        int | None, typer.Option(help="Only this partition; by default all.", show_default=False)
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and change nothing.")
+    ] = False,
+    as_json: Json = False,
+    url: Url = None,
+) -> None:
+    """Move a group to another place: what lies after it is delivered (again), what lies before is not.
+
+    Consumers lose what they have claimed; their acks of it are refused. Dead letters from there on are
+    removed, as their events are delivered again.
+    """
+    body = {"to": start_of(to), "partition": partition, "dry_run": dry_run}
+    given = {name: value for name, value in body.items() if value is not None}
+    with Client(url or context.find_root().obj) as client:
+        answer = client.json("POST", group_path(topic, group, "seek"), json=given)
+    if as_json:
+        print_json(answer)
+        return
+    rows = [[str(p.get(name, 0)) for name in SOUGHT] for p in answer["partitions"]]
+    would = "WOULD BE " if dry_run else ""
+    print_table(["PARTITION", "FROM", "TO", f"LEASES {would}LOST", f"DEAD LETTERS {would}REMOVED"], rows)
+    count = sum(max(0, p["from_position"] - p["to_position"]) for p in answer["partitions"])
+    if dry_run:
+        notice(f"a dry run: nothing was changed; {events(count)} would come again")
+    else:
+        notice(f"the group goes on from there; {events(count)} {'comes' if count == 1 else 'come'} again")
+
+
+def pause(
+    context: typer.Context,
+    topic: TopicArgument,
+    group: GroupArgument,
+    reason: Reason = None,
+    as_json: Json = False,
+    url: Url = None,
+) -> None:
+    """Stop delivering to a group; what is claimed can still be acked, and nothing is lost.
+
+    One that is paused gets the --reason, if there is a new one.
+    """
+    _set(context, topic, group, "pause", {} if reason is None else {"reason": reason}, as_json, url)
+
+
+def resume(
+    context: typer.Context, topic: TopicArgument, group: GroupArgument, as_json: Json = False, url: Url = None
+) -> None:
+    """Deliver to a paused group again, from where it was."""
+    _set(context, topic, group, "resume", {}, as_json, url)
+
+
+def cancel(
+    context: typer.Context,
+    topic: TopicArgument,
+    group: GroupArgument,
+    reason: Reason = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+    url: Url = None,
+) -> None:
+    """End a group for good: it gets nothing any more and keeps back no events. It can only be deleted."""
+    if not yes:
+        confirm(
+            f"Cancel group {group} of {topic} for good?",
+            f"a cancelled group cannot be resumed; cancel {group} with --yes",
+        )
+    _set(context, topic, group, "cancel", {} if reason is None else {"reason": reason}, as_json, url)
+
+
+def heartbeat(
+    context: typer.Context,
+    topic: TopicArgument,
+    group: GroupArgument,
+    member: Member = None,
+    as_json: Json = False,
+    url: Url = None,
+) -> None:
+    """Say that a group lives; a DEAD one is brought back."""
+    with Client(url or context.find_root().obj) as client:
+        answer = client.json(
+            "POST", group_path(topic, group, "heartbeat"), json={"member": member or member_name()}
+        )
+    if as_json:
+        print_json(answer)
+        return
+    typer.echo(f"group {group} of {topic} is {answer['status']}")
+    if answer["lost"]:
+        typer.echo(f"while it was DEAD, {events(answer['lost'])} were removed before it got them")
+
+
+def _set(
+    context: typer.Context,
+    topic: str,
+    group: str,
+    verb: str,
+    body: dict[str, Any],
+    as_json: bool,
+    url: str | None,
+) -> None:
+    with Client(url or context.find_root().obj) as client:
+        answer = client.json("POST", group_path(topic, group, verb), json=body)
+    if as_json:
+        print_json(answer)
+    else:
+        typer.echo(f"group {group} of {topic} is {answer['status']}")

@@ -1,0 +1,192 @@
+// One event stream for every tab of the browser.
+//
+// Browsers open at most six connections per host over HTTP/1.1, so tabs that held a stream each would lock the
+// seventh out. The hub lives in a shared worker (or in the page, where there are none), watches the union of the
+// tabs' topics over one EventSource, and hands each tab the events of its topic as text.
+//
+// The hub keeps no promise about holes when the set of topics changes: a tab counts offsets and fetches what it lacks.
+
+import { Problem, now, topicNow } from "./api.js";
+
+const BATCH_MILLISECONDS = 16;
+const FIRST_RETRY_MILLISECONDS = 500;
+const LONGEST_RETRY_MILLISECONDS = 8000;
+
+export class Hub {
+  #ports = new Map(); // port → topic
+  #source = null;
+  #lastId = "";
+  #state = "idle";
+  #waiting = new Map(); // topic → texts and arrival times not handed over yet
+  #timer = null;
+  #retry = FIRST_RETRY_MILLISECONDS;
+  #retryTimer = null;
+
+  connect(port) {
+    port.onmessage = ({ data }) => {
+      if (data.verb === "watch") this.#watch(port, data.topic, data.from);
+      else if (data.verb === "leave") this.#leave(port);
+    };
+  }
+
+  #topics() {
+    return [...new Set(this.#ports.values())];
+  }
+
+  #watch(port, topic, from) {
+    const before = this.#topics();
+    this.#ports.set(port, topic);
+    if (before.includes(topic)) {
+      port.postMessage({ kind: "joined" });
+      port.postMessage({ kind: "state", state: this.#state });
+      if (before.length !== this.#topics().length) this.#open("latest");
+      return;
+    }
+    if (this.#topics().length === 1) this.#lastId = "";
+    this.#open(from);
+    this.#tell(before, { kind: "joined" });
+  }
+
+  #leave(port) {
+    const topic = this.#ports.get(port);
+    if (!this.#ports.delete(port) || this.#topics().includes(topic)) return;
+    this.#waiting.delete(topic);
+    if (this.#ports.size === 0) this.#close();
+    else this.#open("latest");
+  }
+
+  #unnamed() {
+    const named = new Set(entries(this.#lastId).map(topicOf));
+    return this.#topics().filter((topic) => !named.has(topic));
+  }
+
+  #close() {
+    clearTimeout(this.#retryTimer);
+    this.#source?.close();
+    this.#source = null;
+    this.#lastId = "";
+    this.#state = "idle";
+  }
+
+  #open(from) {
+    clearTimeout(this.#retryTimer);
+    this.#source?.close();
+    const query = new URLSearchParams(this.#topics().map((topic) => ["topic", topic]));
+    query.set("from", from);
+    this.#lastId = idFor(this.#lastId, this.#topics());
+    if (this.#lastId) query.set("last_event_id", this.#lastId);
+    const source = new EventSource(`/v1/stream?${query}`);
+    this.#source = source;
+    this.#become("connecting");
+    source.onopen = () => {
+      this.#retry = FIRST_RETRY_MILLISECONDS;
+      this.#become("live");
+      // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch. The stream
+      // may bring the same, as the browser comes back to the id that an opening told it, which shows in no message.
+      if (from === "latest") this.#tell(this.#unnamed(), { kind: "joined" });
+    };
+    source.onmessage = (message) => this.#take(message);
+    source.onerror = () => this.#trouble(source, from);
+    for (const kind of ["gap", "end", "drain"]) {
+      source.addEventListener(kind, ({ data, lastEventId }) => {
+        this.#lastId = lastEventId || this.#lastId;
+        this.#control(kind, JSON.parse(data || "{}"));
+      });
+    }
+  }
+
+  #take(message) {
+    this.#lastId = message.lastEventId;
+    const topic = /^\{"topic":"([^"]*)"/.exec(message.data)?.[1];
+    if (!this.#waiting.has(topic)) this.#waiting.set(topic, { texts: [], times: [] });
+    const { texts, times } = this.#waiting.get(topic);
+    texts.push(message.data);
+    times.push(now());
+    if (this.#timer === null) {
+      this.#flush();
+      this.#timer = setTimeout(() => {
+        this.#timer = null;
+        this.#flush();
+      }, BATCH_MILLISECONDS);
+    }
+  }
+
+  #flush() {
+    for (const [topic, batch] of this.#waiting) this.#tell([topic], { kind: "events", ...batch });
+    this.#waiting.clear();
+  }
+
+  #control(kind, said) {
+    this.#flush();
+    this.#tell(said.topic === undefined ? this.#topics() : [said.topic], { ...said, kind });
+    if (kind === "end") this.#forget(said.topic);
+  }
+
+  #forget(topic) {
+    for (const [port, watched] of this.#ports) {
+      if (watched === topic) this.#ports.delete(port);
+    }
+    // A stream without topics would only be reconnected to be refused.
+    if (this.#ports.size === 0) this.#close();
+  }
+
+  // The browser reconnects by itself after a broken connection, but gives up for good on any other status than 200.
+  #trouble(source, from) {
+    if (source !== this.#source) return;
+    this.#become("reconnecting");
+    if (source.readyState !== EventSource.CLOSED) return;
+    this.#retryTimer = setTimeout(() => this.#reopen(from), this.#retry * (0.75 + Math.random() / 2));
+    this.#retry = Math.min(this.#retry * 2, LONGEST_RETRY_MILLISECONDS);
+  }
+
+  async #reopen(from) {
+    const source = this.#source;
+    for (const topic of this.#topics()) {
+      try {
+        await topicNow(topic);
+      } catch (problem) {
+        if (problem instanceof Problem && problem.status === 401) {
+          this.#logOut();
+          return;
+        }
+        if (problem instanceof Problem && problem.status === 404) {
+          this.#tell([topic], { kind: "end", topic });
+          this.#forget(topic);
+        }
+      }
+    }
+    if (source === this.#source && this.#ports.size > 0) {
+      this.#open(from);
+      this.#tell(this.#topics(), { kind: "joined" });
+    }
+  }
+
+  // Nobody is logged in any more: the tabs come back when somebody is.
+  #logOut() {
+    this.#tell(this.#topics(), { kind: "unauthorized" });
+    this.#ports.clear();
+    this.#close();
+  }
+
+  #become(state) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#tell(this.#topics(), { kind: "state", state });
+  }
+
+  #tell(topics, message) {
+    for (const [port, topic] of this.#ports) {
+      if (topics.includes(topic)) port.postMessage(message);
+    }
+  }
+}
+
+// An event id is v1.<epoch>.<topic>:…,<topic>:… and a stream takes back only ids of its own topics.
+function idFor(id, topics) {
+  const kept = entries(id).filter((entry) => topics.includes(topicOf(entry)));
+  return kept.length ? `${id.split(".", 2).join(".")}.${kept.join(",")}` : "";
+}
+
+const entries = (id) => (id ? id.split(".").slice(2).join(".").split(",") : []);
+
+const topicOf = (entry) => entry.slice(0, entry.indexOf(":"));

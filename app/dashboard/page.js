@@ -1,0 +1,162 @@
+// The page at /: choose a topic, publish, and watch events arrive over any number of server restarts.
+
+import { Problem, now, onUnauthorized } from "./api.js";
+import { EventList } from "./events.js";
+import { Feed } from "./feed.js";
+import { Numbers } from "./numbers.js";
+import { Publishing } from "./publish.js";
+import { Session } from "./session.js";
+import { count, milliseconds } from "./text.js";
+import { Topics } from "./topics.js";
+
+const NOTICES = 4;
+const STATES = {
+  idle: "Not connected",
+  connecting: "Connecting…",
+  live: "Live",
+  reconnecting: "Server away, reconnecting…",
+  ended: "Topic deleted",
+  failed: "Stopped",
+};
+
+const element = (id) => document.getElementById(id);
+
+const events = new EventList(document);
+const numbers = new Numbers(document);
+const publishing = new Publishing(document);
+const topics = new Topics(document, (topic) => go(topic, "latest"));
+const session = new Session(document, {
+  began: ({ authenticated }) => {
+    publishing.authenticated = authenticated;
+    working = true;
+    topics.load();
+    show();
+  },
+  ended: () => {
+    working = false;
+    show();
+  },
+  away: () => become("reconnecting"),
+  failed: (error) => notice(error.message, "bad"),
+});
+
+let working = false;
+let feed = null;
+let awaySince = null;
+
+function go(topic, from) {
+  const hash = `#${new URLSearchParams({ topic, ...(from === "earliest" && { from }) })}`;
+  if (location.hash === hash) show();
+  else location.hash = hash;
+}
+
+async function show() {
+  feed?.stop();
+  feed = null;
+  awaySince = null;
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const topic = asked.get("topic");
+  const from = asked.get("from") === "earliest" ? "earliest" : "latest";
+  topics.mark(topic);
+  element("main").hidden = element("side").hidden = !topic;
+  element("welcome").hidden = Boolean(topic);
+  element("notices").replaceChildren();
+  events.clear();
+  become("idle");
+  if (!topic || !working) return;
+  document.title = `${topic} · Gapless`;
+  element("topic-title").textContent = topic;
+  document.querySelector(`input[name=from][value=${from}]`).checked = true;
+  publishing.show(topic);
+  await follow(new Feed(topic, from, handlers()));
+}
+
+async function follow(fresh) {
+  feed = fresh;
+  become("connecting");
+  numbers.follow(fresh);
+  try {
+    await fresh.start();
+  } catch (error) {
+    if (feed === fresh) handlersFailed(error);
+  }
+}
+
+function handlers() {
+  return {
+    events: (items) => arrived(items),
+    state: ({ state }) => become(state),
+    gap: (gap) => (gap.reason === "topic" ? startOver() : notice(gapText(gap), "warn")),
+    drain: ({ code, detail }) => code !== "unauthorized" && notice(`${detail ?? "The server is stopping."} The stream goes on by itself.`, "warn"),
+    end: () => {
+      become("ended");
+      notice("The topic was deleted. Nothing more will come.", "bad");
+      topics.load();
+    },
+    failed: handlersFailed,
+    unauthorized: () => session.lost(),
+  };
+}
+
+// The topic was deleted and made anew while the stream was away: nothing shown so far belongs to it.
+async function startOver() {
+  const { topic } = feed;
+  feed.stop();
+  events.clear();
+  notice("The topic was deleted and made anew. These are the events of the new one.", "warn");
+  await follow(new Feed(topic, "earliest", handlers()));
+}
+
+function handlersFailed(error) {
+  if (error instanceof Problem && error.status === 401) return;
+  become("failed");
+  notice(error instanceof Problem ? error.message : `The page stopped: ${error.message}`, "bad");
+}
+
+function arrived(items) {
+  for (const item of items) {
+    item.latency = numbers.latency(item);
+    publishing.seen(item);
+  }
+  events.add(items);
+  topics.held(feed.topic, feed.held);
+}
+
+function become(state) {
+  const pill = element("connection");
+  if (state === "reconnecting") awaySince ??= now();
+  if (state === "live" && awaySince !== null) {
+    notice(`Connected again after ${milliseconds(now() - awaySince)}. The stream went on where it was: nothing is lost.`);
+    awaySince = null;
+  }
+  pill.dataset.state = state;
+  pill.textContent = STATES[state];
+  element("events-empty").textContent = ["ended", "failed"].includes(state)
+    ? "Nothing will arrive here."
+    : "Waiting for events. Publish one and see it arrive.";
+}
+
+function notice(text, kind = "good") {
+  const item = document.createElement("li");
+  item.dataset.kind = kind;
+  item.textContent = text;
+  element("notices").prepend(item);
+  while (element("notices").children.length > NOTICES) element("notices").lastElementChild.remove();
+}
+
+function gapText({ reason, partition, requested, earliest, lost }) {
+  if (reason === "epoch") {
+    return `The database was restored or replaced: partition ${partition} goes on from offset ${requested}.`;
+  }
+  return `${count(lost)} events of partition ${partition} were removed before they could be shown: it goes on at offset ${earliest}.`;
+}
+
+for (const choice of document.querySelectorAll("input[name=from]")) {
+  choice.addEventListener("change", () => go(feed.topic, choice.value));
+}
+addEventListener("hashchange", show);
+addEventListener("pagehide", () => feed?.leave());
+addEventListener("pageshow", ({ persisted }) => persisted && feed?.rejoin());
+
+onUnauthorized(() => session.lost());
+session.begin();

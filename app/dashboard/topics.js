@@ -1,0 +1,122 @@
+// The list of topics and the form that creates one.
+
+import { call, topicNow, topicPath } from "./api.js";
+import { count } from "./text.js";
+
+const PAGE_TOPICS = 50;
+const NAME = /^[a-z0-9][a-z0-9._-]{0,199}$/;
+
+export class Topics {
+  #list;
+  #empty;
+  #more;
+  #form;
+  #result;
+  #choose;
+  #current = null;
+  #next = "";
+  #round = 0;
+
+  constructor(document, choose) {
+    this.#list = document.getElementById("topics");
+    this.#empty = document.getElementById("topics-empty");
+    this.#more = document.getElementById("topics-more");
+    this.#form = document.getElementById("create");
+    this.#result = document.getElementById("create-result");
+    this.#choose = choose;
+    document.getElementById("topics-refresh").addEventListener("click", () => this.load());
+    this.#more.addEventListener("click", () => this.#page(this.#round));
+    this.#form.addEventListener("input", () => this.#say("", false));
+    this.#form.addEventListener("submit", (event) => this.#create(event));
+  }
+
+  mark(topic) {
+    this.#current = topic;
+    for (const link of this.#list.querySelectorAll("a")) {
+      if (link.dataset.topic === topic) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  // The chosen topic counts by itself as its events arrive.
+  held(topic, events) {
+    const link = [...this.#list.querySelectorAll("a")].find((found) => found.dataset.topic === topic);
+    if (link) link.lastElementChild.textContent = count(events);
+  }
+
+  async load() {
+    this.#round += 1;
+    this.#next = "";
+    await this.#page(this.#round);
+  }
+
+  async #page(round) {
+    const query = new URLSearchParams({ page_size: PAGE_TOPICS, ...(this.#next && { page_token: this.#next }) });
+    try {
+      const page = await (await call("GET", `/v1/topics?${query}`)).json();
+      if (round !== this.#round) return;
+      const rows = page.topics.map((topic) => this.#row(topic));
+      if (this.#next) this.#list.append(...rows);
+      else this.#list.replaceChildren(...rows);
+      this.#next = page.next_page_token;
+      this.#more.hidden = !this.#next;
+      this.#empty.hidden = this.#list.children.length > 0;
+      this.mark(this.#current);
+      await this.#countEvents(page.topics, round);
+    } catch (error) {
+      this.#say(error.message, true);
+    }
+  }
+
+  async #countEvents(topics, round) {
+    for (const { name } of topics) {
+      if (round !== this.#round) return;
+      const { bounds } = await topicNow(name);
+      if (name !== this.#current) this.held(name, eventsOf(bounds));
+    }
+  }
+
+  #row({ name, partitions }) {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = `#${new URLSearchParams({ topic: name })}`;
+    link.dataset.topic = name;
+    const label = document.createElement("span");
+    label.textContent = name;
+    const size = document.createElement("small");
+    size.textContent = partitions === 1 ? "1 partition" : `${partitions} partitions`;
+    const held = document.createElement("b");
+    held.title = "Events in the topic";
+    link.append(label, size, held);
+    item.append(link);
+    return item;
+  }
+
+  async #create(submit) {
+    submit.preventDefault();
+    const { name, partitions } = this.#form.elements;
+    const wanted = name.value.trim();
+    if (!NAME.test(wanted)) {
+      this.#say("A name is 1 to 200 characters of a-z, 0-9, dots, dashes and underscores.", true);
+      name.focus();
+      return;
+    }
+    try {
+      const body = JSON.stringify({ partitions: partitions.valueAsNumber });
+      const answer = await call("PUT", topicPath(wanted), { body });
+      this.#say(answer.status === 201 ? `${wanted} is ready.` : `${wanted} was there already.`, false);
+      name.value = "";
+      await this.load();
+      this.#choose(wanted);
+    } catch (error) {
+      this.#say(error.status ? error.message : "The server cannot be reached.", true);
+    }
+  }
+
+  #say(text, failed) {
+    this.#result.textContent = text;
+    this.#result.dataset.failed = failed;
+  }
+}
+
+export const eventsOf = (bounds) => bounds.reduce((sum, { earliest, tip }) => sum + tip - earliest + 1, 0);

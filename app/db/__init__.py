@@ -1,0 +1,1 @@
+"""The PostgreSQL edge; the only code that knows asyncpg."""

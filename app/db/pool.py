@@ -1,0 +1,152 @@
+"""Connections to PostgreSQL: each with a deadline, none with a password in an error or a log line.
+
+The pool survives a restart of the server: broken connections are replaced when they are next needed.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import asyncpg
+
+from app.errors import DatabaseUnavailable
+from app.masking import without_password
+from app.metrics import NOBODY, Metrics
+from app.settings import Settings
+
+APPLICATION_NAME = "gapless"
+IDLE_SECONDS = 300.0
+NETWORK_SECONDS = 5.0
+
+UNREACHABLE = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.InterfaceError,
+    # A connection whose server is gone, used before the end of its stream was noticed.
+    asyncpg.InternalClientError,
+)
+_MISCONFIGURED = (
+    ValueError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    # Without the right to connect.
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.ClientConfigurationError,
+)
+
+
+def session_settings(settings: Settings) -> Mapping[str, str]:
+    """What every session of the service starts with; a transaction pooler would refuse these."""
+    if settings.pooled:
+        return {}
+    return {
+        "application_name": APPLICATION_NAME,
+        "statement_timeout": _milliseconds(settings.statement_seconds),
+        "lock_timeout": _milliseconds(settings.lock_seconds),
+        "idle_in_transaction_session_timeout": _milliseconds(settings.statement_seconds),
+        # A statement after the lock must see what committed before it.
+        "default_transaction_isolation": "read committed",
+        "jit": "off",
+        "timezone": "UTC",
+    }
+
+
+async def connect(dsn: str, *, within_seconds: float = 10.0, **options: Any) -> asyncpg.Connection:
+    """Open one connection outside any pool; `options` are asyncpg's."""
+    with _reasons(dsn):
+        return await asyncpg.connect(dsn, timeout=within_seconds, **options)
+
+
+@contextmanager
+def _reasons(dsn: str) -> Iterator[None]:
+    """Say in words, to the person who starts the process, why the server cannot be reached."""
+    try:
+        yield
+    except (*UNREACHABLE, *_MISCONFIGURED) as error:
+        reason = "no answer" if isinstance(error, TimeoutError) else without_password(str(error))
+        raise DatabaseUnavailable(f"Cannot connect to {without_password(dsn)}: {reason}") from None
+
+
+class Pool:
+    """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most."""
+
+    def __init__(self, pool: asyncpg.Pool, acquire_seconds: float, metrics: Metrics = NOBODY) -> None:
+        self._pool = pool
+        self._acquire_seconds = acquire_seconds
+        self._metrics = metrics
+
+    @classmethod
+    async def open(cls, dsn: str, settings: Settings, metrics: Metrics = NOBODY) -> "Pool":
+        pool = asyncpg.create_pool(
+            dsn,
+            min_size=settings.pool_min,
+            max_size=settings.pool_max,
+            timeout=settings.acquire_seconds,
+            # The server ends slow statements itself; this is for a network that went silent.
+            command_timeout=settings.statement_seconds + NETWORK_SECONDS,
+            max_inactive_connection_lifetime=IDLE_SECONDS,
+            statement_cache_size=0 if settings.pooled else 100,
+            server_settings=dict(session_settings(settings)),
+            reset=_keep_session,
+        )
+        with _reasons(dsn):
+            return cls(await pool, settings.acquire_seconds, metrics)
+
+    @property
+    def idle(self) -> int:
+        """Connections that nobody uses now."""
+        return int(self._pool.get_idle_size())
+
+    @property
+    def size(self) -> int:
+        """Connections that are open."""
+        return int(self._pool.get_size())
+
+    @property
+    def max_size(self) -> int:
+        return int(self._pool.get_max_size())
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
+        since = time.perf_counter()
+        try:
+            connection = await self._pool.acquire(timeout=self._acquire_seconds)
+        except TimeoutError:
+            self._metrics.no_connection()
+            raise DatabaseUnavailable(self._why_late()) from None
+        except (*UNREACHABLE, *_MISCONFIGURED) as error:
+            raise DatabaseUnavailable("The database cannot be reached.") from error
+        self._metrics.waited_for_connection(time.perf_counter() - since)
+        try:
+            yield connection
+        finally:
+            # A connection that cannot be returned is dropped; the caller's own error counts.
+            with suppress(asyncpg.PostgresError, *UNREACHABLE):
+                await self._pool.release(connection)
+
+    def _why_late(self) -> str:
+        if self.size >= self.max_size:
+            return "Every connection to the database is busy."
+        return "The database does not answer."
+
+    async def close(self) -> None:
+        """Close every connection; calls that still run get a few seconds."""
+        try:
+            await asyncio.wait_for(self._pool.close(), self._acquire_seconds)
+        except (TimeoutError, *UNREACHABLE):
+            # A server that is gone may be noticed by a connection only as it says goodbye.
+            self._pool.terminate()
+
+
+async def _keep_session(_: asyncpg.Connection) -> None:
+    """Spare the reset query, a round trip per call: the service leaves nothing in its sessions."""
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{round(seconds * 1000)}"

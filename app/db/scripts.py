@@ -1,0 +1,114 @@
+"""The files under `sql/`: which there are, in which order they apply, and all of them as one psql script."""
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from app.errors import MigrationFailed
+
+LOCK_KEY = 0x6761706C657373  # "gapless"
+NO_TRANSACTION = "-- no-transaction"
+
+BOOKKEEPING = """\
+create schema if not exists gapless;
+create table if not exists gapless.schema_migration (
+  version integer not null,
+  name text not null,
+  sha256 text not null,
+  applied_at timestamptz not null default clock_timestamp(),
+  constraint schema_migration_pkey primary key (version)
+);
+"""
+RECORD = """\
+insert into gapless.schema_migration (version, name, sha256) values ($1, $2, $3)
+on conflict (version) do update
+set name = excluded.name, sha256 = excluded.sha256, applied_at = excluded.applied_at"""
+
+
+class Script(NamedTuple):
+    """One step; version 0 is everything that may be replaced at any time."""
+
+    version: int
+    name: str
+    sql: str
+    sha256: str
+    transactional: bool = True
+
+
+class Scripts(NamedTuple):
+    migrations: tuple[Script, ...]
+    replaceable: Script
+
+
+def sql_folder() -> Path:
+    """The files inside the installed package, or the repository's when running from there."""
+    package = Path(__file__).resolve().parents[1]
+    packaged = package / "_sql"
+    return packaged if packaged.is_dir() else package.parent / "sql"
+
+
+@cache
+def load(folder: Path | None = None) -> Scripts:
+    root = folder or sql_folder()
+    migrations = tuple(_migration(path) for path in sorted((root / "migrations").glob("*.sql")))
+    if [script.version for script in migrations] != list(range(1, len(migrations) + 1)):
+        raise MigrationFailed(
+            f"The files in {root / 'migrations'} are not numbered 0001, 0002, … without gaps."
+        )
+    files = [*sorted((root / "functions").glob("*.sql")), *sorted((root / "views").glob("*.sql"))]
+    files += [path for path in (root / "roles.sql",) if path.is_file()]
+    text = "\n".join(f"-- {path.relative_to(root)}\n{path.read_text('utf-8')}" for path in files)
+    return Scripts(migrations, Script(0, "functions, views and roles", text, _digest(text)))
+
+
+def script(folder: Path | None = None) -> str:
+    """Everything as text for psql, bookkeeping included; running it again changes nothing."""
+    scripts = load(folder)
+    parts = [_PREAMBLE, BOOKKEEPING, *map(_guarded, [*scripts.migrations, scripts.replaceable])]
+    return "\n".join(parts)
+
+
+def _migration(path: Path) -> Script:
+    number = re.fullmatch(r"(\d{4})_[a-z0-9_]+", path.stem)
+    if number is None:
+        raise MigrationFailed(f"{path} is not named like 0001_name.sql.")
+    sql = path.read_text("utf-8")
+    return Script(int(number[1]), path.stem, sql, _digest(sql), not sql.startswith(NO_TRANSACTION))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+_PREAMBLE = f"""\
+\\set ON_ERROR_STOP on
+set client_min_messages = warning;
+set check_function_bodies = off;
+do $$ begin
+  if not pg_try_advisory_lock({LOCK_KEY}) then
+    raise exception 'another migration of this database is running';
+  end if;
+end $$;
+"""
+
+
+# Placeholders are replaced, not formatted: the SQL between them may hold braces and percent signs.
+_GUARDED = """\
+select not exists (
+  select from gapless.schema_migration where version = <version> and sha256 = '<sha256>'
+) as gapless_missing \\gset
+\\if :gapless_missing
+<body>
+\\endif
+"""
+
+
+def _guarded(script: Script) -> str:
+    values = f"{script.version}, '{script.name}', '{script.sha256}'"
+    steps = [script.sql, RECORD.replace("$1, $2, $3", values) + ";"]
+    if script.transactional:
+        steps = ["begin;", *steps, "commit;"]
+    guard = _GUARDED.replace("<version>", str(script.version)).replace("<sha256>", script.sha256)
+    return guard.replace("<body>", "\n".join(steps))

@@ -1,0 +1,231 @@
+"""The log: one method per SQL function; the statements are calls and nothing else."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from app.db.calls import Calls
+from app.db.noted import UPKEEP, count_upkeep
+from app.db.rows import event_of, measurement_of, topic_of
+from app.errors import TopicNotFound
+from app.model import (
+    Bounds,
+    Event,
+    Measurement,
+    NewEvent,
+    Offset,
+    Published,
+    PublishOptions,
+    TailPosition,
+    Topic,
+    TopicId,
+)
+
+# What a step calls, and how often in a row at most.
+MAINTENANCE = {
+    "create_segments_ahead": ("gapless.create_segments_ahead(1)", 50),
+    "expire_publish_keys": ("gapless.expire_publish_keys()", 50),
+    "expire_loads": ("gapless.expire_loads()", 50),
+    "expire_keys": ("gapless.expire_keys()", 50),
+    "drop_deleted_topics": ("gapless.drop_deleted_topics()", 50),
+    # A log that is always written to is always due: more calls would move it on by milliseconds.
+    "apply_retention": ("gapless.apply_retention()", 10),
+    "drop_segments": ("gapless.drop_segments()", 50),
+    "sweep_subscriptions": ("gapless.sweep_subscriptions()", 50),
+    # As is a group at work, which leaves something between two calls; three remove 60,000 rows.
+    "sweep_leases": ("gapless.sweep_leases()", 3),
+}
+
+_TRIM = UPKEEP.format(call="gapless.trim($1, $2, $3, $4)")
+
+
+class Store(Calls):
+    """The audit log notes `actor` for what a call changed; None is the session's user."""
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int,
+        description: str | None,
+        segment_events: int,
+        idempotency_seconds: int,
+        semantics: str = "pub_sub",
+        retention_seconds: int | None = None,
+        max_retention_seconds: int | None = None,
+        max_bytes: int | None = None,
+        actor: str | None = None,
+    ) -> tuple[Topic, bool]:
+        """The topic, and whether this call created it. TopicConflict for other partitions or semantics."""
+        row = await self._write(
+            lambda c: c.fetchrow(
+                "select (t.topic).*, t.created"
+                " from gapless.create_topic($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as t",
+                name,
+                partitions,
+                description,
+                segment_events,
+                idempotency_seconds,
+                semantics,
+                retention_seconds,
+                max_retention_seconds,
+                max_bytes,
+                actor,
+            )
+        )
+        return topic_of(row), row["created"]
+
+    async def alter_topic(self, name: str, changes: dict[str, object], *, actor: str | None = None) -> Topic:
+        """Change the settings named; the others stay."""
+        text = msgspec.json.encode(changes).decode()
+        return topic_of(
+            await self._write(
+                lambda c: c.fetchrow(
+                    "select * from gapless.alter_topic($1, $2::jsonb, $3)", name, text, actor
+                )
+            )
+        )
+
+    async def delete_topic(self, name: str, *, actor: str | None = None) -> None:
+        await self._write(lambda c: c.execute("select gapless.delete_topic($1, $2)", name, actor))
+
+    async def get_topic(self, name: str) -> Topic:
+        row = await self._read(lambda c: c.fetchrow("select * from gapless.get_topic($1)", name))
+        if row is None:
+            raise TopicNotFound(f'topic "{name}" does not exist')
+        return topic_of(row)
+
+    async def list_topics(self, after: str, limit: int, patterns: Sequence[str] | None = None) -> list[Topic]:
+        """In the order of their names, from the first one after `after`; None for `patterns` means all."""
+        rows = await self._read(
+            lambda c: c.fetch("select * from gapless.list_topics($1, $2, $3)", after, limit, patterns)
+        )
+        return [topic_of(row) for row in rows]
+
+    async def publish(self, topic: str, events: Sequence[NewEvent], options: PublishOptions) -> Published:
+        """Append a batch, all or none; after DatabaseUnavailable with `outcome="unknown"` it may be there."""
+        columns = _columns(events)
+        row = await self._write(
+            lambda c: c.fetchrow(
+                "select partitions, offsets, replayed from gapless.publish("
+                "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+                topic,
+                *columns,
+                options.partition,
+                options.expected_offset,
+                options.idempotency_key,
+                options.fingerprint,
+            )
+        )
+        return Published(partitions=row[0], offsets=row[1], replayed=row[2])
+
+    async def read_events(
+        self, topic: str, partition: int, offset: int, limit: int, max_bytes: int
+    ) -> list[Event]:
+        """Events from `offset` on; at least one, whatever its size; none beyond the tip."""
+        rows = await self._read(
+            lambda c: c.fetch(
+                "select * from gapless.read_events($1, $2, $3, $4, $5)",
+                topic,
+                partition,
+                offset,
+                limit,
+                max_bytes,
+            )
+        )
+        return [event_of(topic, row, 0) for row in rows]
+
+    async def read_tail(
+        self, positions: Sequence[TailPosition], limit: int, max_bytes: int
+    ) -> list[tuple[TopicId, Event]]:
+        """Events of several logs in one round trip; `limit` and `max_bytes` hold for each position."""
+        rows = await self._read(
+            lambda c: c.fetch(
+                "select * from gapless.read_tail($1, $2, $3, $4, $5)",
+                [position.topic_id for position in positions],
+                [position.partition for position in positions],
+                [position.offset for position in positions],
+                limit,
+                max_bytes,
+            )
+        )
+        return [(TopicId(row[1]), event_of(row[0], row, 1)) for row in rows]
+
+    async def bounds(self, topic: str, partition: int | None) -> list[Bounds]:
+        """Earliest and tip of one log, or of all logs of the topic in their order."""
+        rows = await self._read(
+            lambda c: c.fetch("select * from gapless.log_bounds($1, $2)", topic, partition)
+        )
+        return [Bounds(row[0], Offset(row[1]), Offset(row[2])) for row in rows]
+
+    async def offset_at(self, topic: str, partition: int, time: datetime) -> Offset:
+        """The first offset published at or after `time`; tip + 1 if there is none."""
+        return Offset(
+            await self._read(
+                lambda c: c.fetchval("select gapless.offset_at($1, $2, $3)", topic, partition, time)
+            )
+        )
+
+    async def trim(self, topic: str, partition: int, before: int, *, actor: str | None = None) -> Offset:
+        """Make events before `before` unreadable; the new earliest offset, which never goes back."""
+        row = await self._write(lambda c: c.fetchrow(_TRIM, topic, partition, before, actor))
+        count_upkeep(self._metrics, row)
+        return Offset(row["done"])
+
+    async def epoch(self) -> str:
+        return str(await self._read(lambda c: c.fetchval("select gapless.epoch()")))
+
+    async def maintain(self, step: str) -> int:
+        """Do a step of the upkeep until nothing of it is left, within bounds; the sum of what was done.
+
+        Another runner at the same time gets nothing to do.
+        """
+        call, calls = MAINTENANCE[step]
+        statement = UPKEEP.format(call=call)
+        total = 0
+        # Each call is a transaction of its own, so that none holds a lock while it waits for the next.
+        for _ in range(calls):
+            row = await self._write(lambda c: c.fetchrow(statement))
+            count_upkeep(self._metrics, row)
+            done = row["done"]
+            if not done:
+                break
+            total += done
+        return total
+
+    async def measure(self, max_topics: int, max_logs: int) -> Measurement:
+        """What operators watch of the whole database, in one statement, as far as the limits allow."""
+        rows = await self._read(
+            lambda c: c.fetch("select * from gapless.measure($1, $2)", max_topics, max_logs)
+        )
+        return measurement_of(rows)
+
+    async def ready(self) -> None:
+        """Return if the database answers; raise DatabaseUnavailable otherwise."""
+        await self._read(lambda c: c.fetchval("select 1"))
+
+
+_PUBLISHED_FIELDS = (
+    "data",
+    "key",
+    "type",
+    "id",
+    "source",
+    "subject",
+    "time",
+    "headers",
+    "datacontenttype",
+    "transaction_id",
+    "data_bytes",
+)
+
+
+def _columns(events: Sequence[NewEvent]) -> list[Sequence[Any] | None]:
+    """The array parameters; null, which costs nothing, where no event of the batch has the attribute."""
+    values = zip(*map(msgspec.structs.astuple, events), strict=True)
+    columns = dict(zip(NewEvent.__struct_fields__, values, strict=False))
+    nothing = len(events)
+    found = [columns.get(name, ()) for name in _PUBLISHED_FIELDS]
+    return [None if column.count(None) == nothing else column for column in found]

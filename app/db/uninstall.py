@@ -1,0 +1,39 @@
+"""Removes everything that Gapless put into a database, and its roles where nothing else uses them."""
+
+import asyncpg
+
+from app.db.migrate import session, take_lock
+from app.errors import DatabaseUnavailable
+
+ROLES = ("gapless_admin", "gapless_publisher", "gapless_subscriber")
+BATCH_TABLES = 20
+
+_SEGMENTS = """
+select format('%I.%I', n.nspname, c.relname)
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = 'gapless' and c.relkind = 'r' and c.relispartition
+limit $1"""
+
+
+async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str]:
+    """Drop the schema and the roles; return the roles kept because something else depends on them."""
+    async with session(dsn, lock_seconds=wait_seconds) as connection:
+        await take_lock(connection, wait_seconds)
+        try:
+            # One transaction for thousands of segments would exhaust the lock table.
+            while names := [row[0] for row in await connection.fetch(_SEGMENTS, BATCH_TABLES)]:
+                await connection.execute(f"drop table {', '.join(names)}")
+            await connection.execute("drop schema if exists gapless cascade")
+        except asyncpg.LockNotAvailableError:
+            raise DatabaseUnavailable("The schema is in use. Stop what uses it, then try again.") from None
+        found = await connection.fetch("select rolname::text from pg_roles where rolname = any($1)", ROLES)
+        roles = sorted(row[0] for row in found)
+        return [role for role in roles if not await _dropped(connection, role)]
+
+
+async def _dropped(connection: asyncpg.Connection, role: str) -> bool:
+    try:
+        await connection.execute(f"drop role {role}")
+    except (asyncpg.DependentObjectsStillExistError, asyncpg.InsufficientPrivilegeError):
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Waiting and waking: group commit, tails, streams, upkeep. Knows neither FastAPI nor asyncpg."""

@@ -1,0 +1,383 @@
+"""Claims with their events, and claims that wait for some.
+
+A claim that finds nothing stands in the line of its group, which is woken by news in the topic's
+logs (through the tail), by notifications about the group, by whatever this process does to it, when
+a retry or an expiring lease is due, and by a poll as the net under all of them.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import NamedTuple
+
+import msgspec
+import structlog
+
+from app.errors import GaplessError, LeaseLost
+from app.live.claim_batches import ClaimBatches
+from app.live.directory import Directory, read_token
+from app.live.event_cache import EventCache
+from app.live.inspector import Inspector
+from app.live.line import NEVER_SEEN, Line, Place
+from app.live.protocols import Groups, LogReader
+from app.live.taken import Taken
+from app.live.watched import Fate, Watched
+from app.live.watchlist import Watchlist
+from app.model import Claimed, ClaimOptions, SubscriptionId
+
+BUSY_ATTEMPTS = 4
+BUSY_SECONDS = 0.02
+SHORTEST_PAUSE_SECONDS = 0.01
+LINGER_SECONDS = 2.0
+"""A line that nobody stands in stays watched this long, as members often come back at once."""
+MAX_ASKING = 16
+"""So many of a line ask at once for what came to several partitions."""
+POLLS_PER_SECOND = 50
+"""Of all lines together."""
+
+log = structlog.get_logger(__name__)
+
+
+Holder = Callable[[int | None], None]
+"""Told how many events of a lease were settled, or None for all of them."""
+
+
+class Delivery(NamedTuple):
+    """A claim's answer and its events as JSON; `seen` is the news of its group's line before it."""
+
+    claimed: Claimed
+    items: list[bytes]
+    seen: int = NEVER_SEEN
+
+
+class _Waited:
+    """A group that somebody here waits for: its line, and the topic that wakes it."""
+
+    def __init__(self, subscription_id: SubscriptionId, closed: bool) -> None:
+        self.subscription_id = subscription_id
+        self.line = Line()
+        self.line.closed = closed
+        self.watched: Watched | None = None
+        self.watching = asyncio.Lock()
+        self.left_at = 0.0
+
+    @property
+    def is_woken(self) -> bool:
+        return self.watched is not None and self.watched.fate is Fate.ALIVE
+
+
+class Claims:
+    def __init__(
+        self,
+        store: LogReader,
+        groups: Groups,
+        watchlist: Watchlist,
+        inspector: Inspector,
+        cache: EventCache,
+        *,
+        poll_seconds: float,
+        patience_seconds: float,
+    ) -> None:
+        self.directory = Directory(groups)
+        self.cache = cache
+        self._store = store
+        self._groups = groups
+        self._watchlist = watchlist
+        self._inspector = inspector
+        self._poll_seconds = poll_seconds
+        self._waited: dict[SubscriptionId, _Waited] = {}
+        self._holders: dict[str, Holder] = {}
+        self._taken = Taken(time.monotonic)
+        self._batches = ClaimBatches(
+            groups, self._order, self.release_later, patience_seconds=patience_seconds
+        )
+        self._epoch = ""
+        self._closed = False
+        self._background: set[asyncio.Task[None]] = set()
+
+    @property
+    def waiting(self) -> int:
+        """How many claims stand in lines."""
+        return sum(len(group.line) for group in self._waited.values())
+
+    async def claim(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
+        """Ask the database, and read the events of what it gave."""
+        known = self.directory.known(topic, group)
+        there = self._waited.get(known.subscription_id) if known else None
+        seen = there.line.news if there is not None and there.is_woken else NEVER_SEEN
+        delivery = await self._ask(topic, group, options)
+        claimed = delivery.claimed
+        if known is None or known.subscription_id != claimed.subscription_id:
+            seen = NEVER_SEEN
+        if options.ack and claimed.ack_status == "acked" and _freed_another(options.ack, claimed):
+            self.settled(options.ack)
+        return delivery._replace(seen=seen)
+
+    async def wait(
+        self, topic: str, group: str, options: ClaimOptions, before: Delivery, deadline: float
+    ) -> Delivery:
+        """After a claim that found nothing: the first one that finds something, or what the last one said.
+
+        Cancelled, it leaves its place, and gives back what it was being given.
+        """
+        waiting = msgspec.structs.replace(options, ack=None)
+        found = before
+        while found.claimed.lease is None:
+            here = self._line(found.claimed.subscription_id)
+            found = await self._stand(here, topic, group, waiting, found, deadline)
+            if found.claimed.subscription_id == here.subscription_id:
+                break
+        return found
+
+    async def _stand(
+        self, here: _Waited, topic: str, group: str, options: ClaimOptions, before: Delivery, deadline: float
+    ) -> Delivery:
+        """In this line until there is a lease, or until the name belongs to another group."""
+        answer = before.claimed
+        self._look_again(here.line, answer)
+        with here.line.place(before.seen) as place:
+            try:
+                while await here.line.turn(place, deadline):
+                    delivery = await self.take_turn(topic, group, options, place, here.subscription_id)
+                    answer = _together(answer, delivery.claimed)
+                    if answer.lease is not None or answer.subscription_id != here.subscription_id:
+                        return Delivery(answer, delivery.items)
+            finally:
+                self._leave(here)
+        return Delivery(answer, [])
+
+    async def take_turn(
+        self, topic: str, group: str, options: ClaimOptions, place: Place, subscription_id: SubscriptionId
+    ) -> Delivery:
+        """One question of a line's place whose turn it is.
+
+        The answer may be another group's, which has the name now: then it says nothing to this line.
+        """
+        here = self._line(subscription_id)
+        with here.line.asking(place):
+            await self._watch(topic, here)
+            news = here.line.news
+            delivery = await self._ask_to_the_end(topic, group, options)
+            claimed = delivery.claimed
+            if claimed.lease is None:
+                for_all = options.partitions is None and claimed.subscription_id == subscription_id
+                here.line.nothing(place, news, for_all=for_all)
+            self._look_again(here.line, claimed)
+        if claimed.lease is not None:
+            # There may be more, for the next one.
+            here.line.wake()
+        return delivery
+
+    def wake(self, subscription_id: SubscriptionId) -> None:
+        """Something about the group changed: whoever waits for it looks again."""
+        if (group := self._waited.get(subscription_id)) is not None:
+            group.line.change()
+
+    async def changed(self, topic: str, group: str) -> None:
+        """The same by name. It is a hint: whoever cannot be told hears of it otherwise."""
+        try:
+            known = await self.directory.find(topic, group)
+        except GaplessError:
+            return
+        self.wake(known.subscription_id)
+
+    def settled(self, token: str, events: int | None = None) -> None:
+        """So many events of a lease were, or (None) all: for others to claim what that frees.
+
+        Only its holder need look whether the lease is over.
+        """
+        if events is None:
+            self._taken.free(token)
+        if (holder := self._holders.get(token)) is not None:
+            holder(events)
+        if (group := self._waited.get(read_token(token).subscription_id)) is not None:
+            group.line.wake()
+
+    def hold(self, token: str, holder: Holder) -> None:
+        """Have somebody told what becomes of this lease here, until `let_go`."""
+        self._holders[token] = holder
+
+    def let_go(self, token: str) -> None:
+        self._holders.pop(token, None)
+
+    def wake_all(self) -> None:
+        for group in self._waited.values():
+            group.line.change()
+
+    def join(self, subscription_id: SubscriptionId, place: Place) -> Line:
+        """Stand in the line of a group for longer than one claim."""
+        line = self._line(subscription_id).line
+        line.join(place)
+        return line
+
+    def leave(self, subscription_id: SubscriptionId, place: Place) -> None:
+        here = self._line(subscription_id)
+        here.line.leave(place)
+        self._leave(here)
+
+    def release_later(self, token: str) -> None:
+        """Give back a lease whose member is gone, without waiting for it."""
+        self._in_background(self._release(token))
+
+    def close(self) -> None:
+        """Answer whoever waits."""
+        self._closed = True
+        for group in self._waited.values():
+            group.line.close()
+
+    async def settle(self) -> None:
+        """Wait until everything that was to be given back is."""
+        while self._background:
+            await asyncio.wait(self._background)
+
+    async def _ask(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
+        claimed: Claimed | None = None
+        if options.ack is not None:
+            self._free(options.ack)
+        for _ in range(BUSY_ATTEMPTS):
+            claimed = _together(claimed, await self._batches.claim(topic, group, options))
+            options = msgspec.structs.replace(options, ack=None)
+            if claimed.lease is not None:
+                self._taken.take(claimed.lease.token)
+                items = await self._events(topic, group, claimed)
+                if items is not None:
+                    return Delivery(claimed, items)
+                # It was lost before it could be read.
+                claimed = msgspec.structs.replace(claimed, lease=None, busy=True)
+            if not claimed.busy:
+                break
+        assert claimed is not None  # nosec B101
+        return Delivery(claimed, [])
+
+    def _free(self, acked: str) -> None:
+        try:
+            self._taken.free(acked)
+        except LeaseLost:
+            # It is no token at all, which the database answers.
+            return
+
+    def _order(self, topic: str, group: str) -> list[int] | None:
+        """The partitions of a group, those that are leased most likely last; None if nothing is known."""
+        known = self.directory.known(topic, group)
+        watched = None if known is None else self._watchlist.by_id(known.topic_id)
+        if known is None or watched is None:
+            return None
+        return self._taken.order(known.subscription_id, watched.topic.partitions)
+
+    async def _ask_to_the_end(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
+        """A question that was sent has its effect: who is cancelled meanwhile gives back what it gets."""
+        asking = asyncio.create_task(self._ask(topic, group, options))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            self._in_background(self._undo(asking))
+            raise
+
+    async def _undo(self, asking: asyncio.Task[Delivery]) -> None:
+        try:
+            delivery = await asking
+        except GaplessError:
+            return
+        if delivery.claimed.lease is not None:
+            await self._release(delivery.claimed.lease.token)
+
+    async def _release(self, token: str) -> None:
+        try:
+            await self._groups.release(token)
+        except LeaseLost:
+            return
+        except GaplessError as error:
+            log.warning("lease_not_released", code=error.code, detail=error.detail)
+            return
+        self.settled(token)
+
+    async def _events(self, topic: str, group: str, claimed: Claimed) -> list[bytes] | None:
+        """None when the lease is lost already."""
+        lease = claimed.lease
+        assert lease is not None  # nosec B101
+        try:
+            known = await self.directory.confirm(topic, group, claimed.subscription_id)
+            if known is None:
+                return None
+            if self._watchlist.epoch != self._epoch:
+                # Offsets may name other events now.
+                self._epoch = self._watchlist.epoch
+                self.cache.clear()
+            items = await self.cache.items(known.topic_id, lease.partition, lease.runs)
+            if items is None:
+                events = await self._groups.read_lease(topic, lease.token)
+                items = self.cache.put(known.topic_id, lease.partition, events)
+        except LeaseLost:
+            return None
+        except BaseException:
+            self.release_later(lease.token)
+            raise
+        return items
+
+    def _line(self, subscription_id: SubscriptionId) -> _Waited:
+        group = self._waited.get(subscription_id)
+        if group is None:
+            group = self._waited[subscription_id] = _Waited(subscription_id, self._closed)
+        return group
+
+    async def _watch(self, topic: str, group: _Waited) -> None:
+        """Have the line woken by news; what came before it is has to be asked for after this."""
+        async with group.watching:
+            if group.is_woken:
+                return
+            found = await self._store.get_topic(topic)
+            bounds = await self._store.bounds(topic, None)
+            watched = self._watchlist.watch(found)
+            self._inspector.suspect(found.topic_id)
+            group.watched = watched
+            group.line.most_asking = min(watched.topic.partitions, MAX_ASKING)
+            watched.add_line(group.line, [one.tip for one in bounds], self.cache.put)
+
+    def _leave(self, group: _Waited) -> None:
+        """Forget a line some time after the last one left it."""
+        loop = asyncio.get_running_loop()
+        group.left_at = loop.time()
+        loop.call_later(LINGER_SECONDS, self._forget_unused, group)
+
+    def _forget_unused(self, group: _Waited) -> None:
+        now = asyncio.get_running_loop().time()
+        if len(group.line) or now < group.left_at + LINGER_SECONDS / 2:
+            return
+        if self._waited.get(group.subscription_id) is group:
+            del self._waited[group.subscription_id]
+        if group.watched is not None:
+            group.watched.remove_line(group.line)
+            self._watchlist.left(group.watched, now)
+            group.watched = None
+
+    def _look_again(self, line: Line, claimed: Claimed) -> None:
+        """Have the line woken in time though there may be no news."""
+        poll = max(self._poll_seconds, len(self._waited) / POLLS_PER_SECOND)
+        if claimed.busy:
+            line.look_again(BUSY_SECONDS)
+        elif claimed.due_seconds is None or claimed.due_seconds > poll:
+            line.look_again(poll)
+        else:
+            line.look_again(max(SHORTEST_PAUSE_SECONDS, claimed.due_seconds), due=True)
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+def _together(before: Claimed | None, after: Claimed) -> Claimed:
+    """The later answer, with what only the earlier one told."""
+    if before is None:
+        return after
+    return msgspec.structs.replace(
+        after,
+        ack_status=before.ack_status or after.ack_status,
+        skipped=before.skipped + after.skipped,
+        lost=before.lost + after.lost,
+    )
+
+
+def _freed_another(acked: str, claimed: Claimed) -> bool:
+    """Whether the partition of the lease that was acked may have something for others."""
+    return claimed.lease is not None and read_token(acked).partition != claimed.lease.partition

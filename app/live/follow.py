@@ -1,0 +1,114 @@
+"""One stream over several topics: an endless supply of ready frames, in order per partition."""
+
+from collections.abc import Sequence
+
+from app.live.history import History
+from app.live.lane import Lane
+from app.live.position import event_id
+from app.live.protocols import Frames, Told
+from app.live.signal import Signal
+from app.live.start import LanePlan, Plan
+from app.live.watched import Fate
+from app.live.watchlist import Watchlist
+
+CHUNK_MAX_BYTES = 128 * 1024
+
+
+class Follow:
+    """Registers with the tail when it is made, before it reads anything. Close it."""
+
+    def __init__(self, plan: Plan, watchlist: Watchlist, history: History, frames: Frames) -> None:
+        self.signal = Signal()
+        self._epoch = watchlist.epoch
+        self._watchlist = watchlist
+        self._history = history
+        self._frames = frames
+        self._gone: Sequence[str] = plan.gone
+        self._plans = plan.lanes
+        self._lanes = [self._lane(lane, alone=len(plan.lanes) == 1) for lane in plan.lanes]
+        self._open = list(self._lanes)
+        self._turn = 0
+
+    def _lane(self, plan: LanePlan, *, alone: bool) -> Lane:
+        watched, ring = self._watchlist.follow(plan.topic, plan.tips, self.signal)
+        return Lane(watched, ring, plan.seen, self._frames, self._id_line, alone=alone)
+
+    def close(self, now: float) -> None:
+        for lane in self._lanes:
+            lane.watched.remove_follower(self.signal)
+            self._watchlist.left(lane.watched, now)
+
+    def opening(self) -> bytes:
+        """What is missing from where the client was, or else where it is: it can come back to that
+        even if no event arrives."""
+        gaps = [
+            lane.gap(gap) for lane, plan in zip(self._lanes, self._plans, strict=True) for gap in plan.gaps
+        ]
+        ends = [self._frames.end(topic) for topic in self._gone]
+        return b"".join(gaps + ends) if gaps else b"".join([self._id_line() + b"\n", *ends])
+
+    def told(self) -> Told:
+        events, gaps = 0, []
+        for lane in self._lanes:
+            events += lane.events
+            gaps += lane.gaps
+            lane.events, lane.gaps = 0, []
+        return Told(events, gaps)
+
+    @property
+    def topics(self) -> list[str]:
+        return [lane.topic for lane in self._lanes]
+
+    @property
+    def ended(self) -> bool:
+        """Whether every topic was deleted."""
+        return not self._open
+
+    async def next(self) -> bytes | None:
+        """The next frames; b"" when the signal was set for another reason; None when all is over."""
+        self.signal.clear()
+        data = self._take()
+        lane = self._behind()
+        if lane is not None:
+            data += await lane.page(self._history)
+        elif not data and self._open and not self._replaced:
+            await self.signal.wait()
+            self.signal.clear()
+            data = self._take()
+        going_on = bool(self._open) and not self._replaced
+        return data if data or going_on else None
+
+    def _take(self) -> bytes:
+        if len(self._open) == 1:
+            data = self._open[0].take(CHUNK_MAX_BYTES)
+        else:
+            share = CHUNK_MAX_BYTES // max(1, len(self._open))
+            data = b"".join([lane.take(share) for lane in self._open])
+        for lane in self._open:
+            if lane.deleted or lane.watched.fate is not Fate.ALIVE:
+                return data + self._take_leave()
+        return data
+
+    def _take_leave(self) -> bytes:
+        """Of topics that were deleted and have nothing left to deliver."""
+        for lane in self._open:
+            lane.notice_fate()
+        ended = [lane for lane in self._open if lane.deleted]
+        self._open = [lane for lane in self._open if not lane.deleted]
+        return b"".join([self._frames.end(lane.topic) for lane in ended])
+
+    @property
+    def _replaced(self) -> bool:
+        return any(lane.replaced for lane in self._open)
+
+    def _behind(self) -> Lane | None:
+        """Lanes that read the database take turns."""
+        for step in range(len(self._open)):
+            lane = self._open[(self._turn + step) % len(self._open)]
+            if lane.behind:
+                self._turn += step + 1
+                return lane
+        return None
+
+    def _id_line(self) -> bytes:
+        return self._frames.id_line(event_id(self._epoch, [lane.mark for lane in self._lanes]))

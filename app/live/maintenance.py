@@ -1,0 +1,78 @@
+"""The upkeep: segments ahead of need; what is expired, trimmed or deleted. One replica works at a time."""
+
+import asyncio
+import random
+from typing import Protocol
+
+import structlog
+
+from app.errors import GaplessError
+
+SPREAD = 0.2
+
+AHEAD = "create_segments_ahead"
+REMOVING = ("drop_deleted_topics", "apply_retention", "drop_segments")
+"""The steps that remove events, of which the log tells."""
+CLEANING = (
+    "expire_publish_keys",
+    "expire_loads",
+    "expire_keys",
+    "drop_deleted_topics",
+    "sweep_subscriptions",
+    "sweep_leases",
+    "apply_retention",
+    "drop_segments",
+)
+
+log = structlog.get_logger(__name__)
+
+
+class Upkeep(Protocol):
+    async def maintain(self, step: str) -> int: ...
+
+
+class Maintenance:
+    """Publishing may wait for a segment, so creating them never waits for the cleaning."""
+
+    def __init__(self, store: Upkeep, every_seconds: float, cleaning_seconds: float) -> None:
+        self._store = store
+        self._every_seconds = every_seconds
+        self._cleaning_seconds = cleaning_seconds
+
+    async def run(self) -> None:
+        """Until cancelled; the first round comes at once."""
+        async with asyncio.TaskGroup() as loops:
+            loops.create_task(self._create_ahead())
+            loops.create_task(self._clean())
+
+    async def _create_ahead(self) -> None:
+        while True:
+            await self._run(AHEAD)
+            await _pause(self._every_seconds)
+
+    async def _clean(self) -> None:
+        """A step that had nothing to do rests for a round: an idle service leaves its database alone."""
+        resting: set[str] = set()
+        while True:
+            due = [step for step in CLEANING if step not in resting]
+            resting = {step for step in due if await self._run(step) == 0}
+            await _pause(self._cleaning_seconds)
+
+    async def _run(self, step: str) -> int | None:
+        """How much was done, None if it failed; whatever the error is, the loop goes on."""
+        try:
+            done = await self._store.maintain(step)
+        except GaplessError as error:
+            log.warning("maintenance_failed", step=step, code=error.code, detail=error.detail)
+            return None
+        except Exception:
+            log.exception("maintenance_failed", step=step)
+            return None
+        if done:
+            tell = log.info if step in REMOVING else log.debug
+            tell("maintained", step=step, done=done)
+        return done
+
+
+async def _pause(seconds: float) -> None:
+    await asyncio.sleep(seconds * random.uniform(1 - SPREAD, 1 + SPREAD))  # nosec B311

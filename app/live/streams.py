@@ -1,0 +1,217 @@
+"""All open streams of the process: how many there may be, which of them are idle, stuck or to end."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import structlog
+
+from app.errors import ServerFull
+from app.live.callers import ANYBODY, Caller, Places
+from app.live.follow import Follow
+from app.live.history import History
+from app.live.inspector import Inspector
+from app.live.protocols import Frames, Told
+from app.live.signal import Signal
+from app.live.start import Plan, Planner, Start
+from app.live.watchlist import Watchlist
+from app.metrics import NOBODY, Metrics
+from app.settings import Settings
+
+TICK_SECONDS = 0.5
+KERNEL_SHARE = 0.8
+"""The kernel's clock begins with the first byte that is not acknowledged, ours with the chunk."""
+
+log = structlog.get_logger(__name__)
+
+
+class Source(Protocol):
+    """What a stream sends: an endless supply of frames, waiting until its signal is set."""
+
+    signal: Signal
+
+    @property
+    def topics(self) -> list[str]: ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing to come back to."""
+
+    def opening(self) -> bytes: ...
+
+    def told(self) -> Told: ...
+
+    async def next(self) -> bytes | None:
+        """b"" when the signal was set for another reason than frames; None when all is over."""
+
+    def close(self, now: float) -> None: ...
+
+
+class Stream:
+    """One client's stream. The task that made it sends what `follow` supplies, and says when.
+
+    Everything else is set here by others and seen by that task after its next chunk.
+    """
+
+    def __init__(self, follow: Source) -> None:
+        self.follow = follow
+        self.left = False
+        """The client is gone."""
+        self.draining = False
+        self.unauthorized = False
+        """Whoever asked for it may not have it any more."""
+        self.ping_due = False
+        self.timed_out = False
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._sending_since: float | None = None
+        self._waited = 0.0
+        self._sent_at = self._loop.time()
+
+    def sending(self) -> None:
+        self._sending_since = self._loop.time()
+
+    def sent(self) -> None:
+        self._note_wait()
+        self._sent_at = self._loop.time()
+        self.ping_due = False
+
+    def leave(self) -> None:
+        self._note_wait()
+        self.left = True
+        self.follow.signal.set()
+
+    def was_stuck(self, seconds: float) -> bool:
+        """Whether the client went after it took nothing for so long: the kernel may give up first."""
+        return self.left and not self.timed_out and self._waited >= seconds
+
+    def _note_wait(self) -> None:
+        if self._sending_since is not None:
+            self._waited = self._loop.time() - self._sending_since
+            self._sending_since = None
+
+    def drain(self) -> None:
+        self.draining = True
+        self.follow.signal.set()
+
+    def lose_permit(self) -> None:
+        self.unauthorized = True
+        self.follow.signal.set()
+
+    def ping_if_idle(self, since: float) -> None:
+        if self._sending_since is None and self._sent_at <= since:
+            self.ping_due = True
+            self.follow.signal.set()
+
+    def cut_if_stuck(self, since: float) -> bool:
+        """Give up on a client that has taken nothing since then; True if that is the case now."""
+        stuck = self._sending_since is not None and self._sending_since <= since
+        if stuck and not self.timed_out and self._task is not None:
+            self.timed_out = True
+            self._task.cancel()
+            return True
+        return False
+
+
+class Streams:
+    """`run` must run for pings and time-outs."""
+
+    def __init__(
+        self,
+        planner: Planner,
+        watchlist: Watchlist,
+        inspector: Inspector,
+        history: History,
+        frames: Frames,
+        settings: Settings,
+        metrics: Metrics = NOBODY,
+    ) -> None:
+        self._planner = planner
+        self._metrics = metrics
+        self._watchlist = watchlist
+        self._inspector = inspector
+        self._history = history
+        self._frames = frames
+        self._max_streams = settings.max_streams
+        self._places = Places(settings)
+        self._ping_seconds = settings.ping_seconds
+        self._send_timeout_seconds = settings.send_timeout_seconds
+        self._drain_seconds = settings.drain_seconds
+        self._open: set[Stream] = set()
+        self._draining = False
+
+    @property
+    def open(self) -> int:
+        return len(self._open)
+
+    async def plan(
+        self, topics: Sequence[str], start: Start, last_event_id: str | None, caller: Caller = ANYBODY
+    ) -> Plan:
+        """Raises what `check_room` and the planner raise; registers nothing."""
+        self.check_room(caller)
+        return await self._planner.plan(topics, start, last_event_id)
+
+    @contextmanager
+    def stream(self, plan: Plan, caller: Caller = ANYBODY) -> Iterator[Stream]:
+        """Register a client's stream for as long as its task stays inside, if there is room."""
+        with self.supplied(
+            lambda: Follow(plan, self._watchlist, self._history, self._frames), caller
+        ) as stream:
+            for lane in plan.lanes:
+                # It may have been deleted after it was looked up and before it was followed.
+                self._inspector.suspect(lane.topic.topic_id)
+            yield stream
+
+    @contextmanager
+    def supplied(self, make_source: Callable[[], Source], caller: Caller = ANYBODY) -> Iterator[Stream]:
+        """The same for a stream of something else than topics; closes its source."""
+        self.check_room(caller)
+        with self._places.place(caller):
+            stream = Stream(make_source())
+            stream.draining = self._draining
+            self._open.add(stream)
+            try:
+                yield stream
+            finally:
+                self._open.discard(stream)
+                self._count(stream)
+                if stream.was_stuck(KERNEL_SHARE * self._send_timeout_seconds):
+                    self._metrics.slow_closed()
+                stream.follow.close(asyncio.get_running_loop().time())
+
+    def drain(self) -> None:
+        """Let every stream end at its next event boundary; new ones end right after they began.
+
+        Clients that are stuck get only a part of the time that the process has.
+        """
+        self._draining = True
+        self._send_timeout_seconds = min(self._send_timeout_seconds, self._drain_seconds / 2)
+        for stream in self._open:
+            stream.drain()
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            now = loop.time()
+            for stream in self._open:
+                stream.ping_if_idle(now - self._ping_seconds + TICK_SECONDS)
+                if stream.cut_if_stuck(now - self._send_timeout_seconds):
+                    self._metrics.slow_closed()
+                self._count(stream)
+
+    def _count(self, stream: Stream) -> None:
+        told = stream.follow.told()
+        if told.events:
+            self._metrics.sent(told.events)
+        for reason in told.gaps:
+            self._metrics.gap(reason)
+
+    def check_room(self, caller: Caller = ANYBODY) -> None:
+        """Raises ServerFull, or TooManyStreams for this caller."""
+        self._places.check(caller)
+        if len(self._open) >= self._max_streams:
+            raise ServerFull(
+                f"This server already has {self._max_streams} open streams.", limit=self._max_streams
+            )

@@ -1,0 +1,241 @@
+"""The one reader of new events in a process: everything that waits is woken from here.
+
+Each cycle reads all logs that may have news in one call, appends the encoded events to the rings of
+their topics and wakes their readers. Before the tail stops reading a log it takes the log's sleep
+lock and reads once more: a publisher that comes later finds the lock and sends a notification, one
+that came earlier has committed before the lock is granted. So no wake-up is lost, and the poll is
+only a net under a connection that died unnoticed.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import groupby
+
+import structlog
+
+from app.backoff import Backoff
+from app.errors import PartitionNotFound
+from app.live.bucket import Cursor
+from app.live.inspector import Inspector
+from app.live.pace import Pace
+from app.live.position import Gap
+from app.live.protocols import Frames, LogReader, Sleeper
+from app.live.signal import Signal
+from app.live.sleeping import Sleeping
+from app.live.watched import Fate, Watched
+from app.live.watchlist import Watchlist
+from app.metrics import NOBODY, Metrics
+from app.model import Event, TailPosition, Topic, TopicId
+
+log = structlog.get_logger(__name__)
+
+CYCLE_MAX_LOGS = 200
+CYCLE_MAX_EVENTS = 2_000
+CYCLE_MAX_BYTES = 8 * 1024 * 1024
+LOG_MIN_EVENTS = 20
+LOG_MIN_BYTES = 64 * 1024
+POLL_MAX_LOGS = 200
+READ_SECONDS = 10.0
+
+
+class Tail:
+    """Nobody is woken unless `run` runs, in the loop that calls everything else."""
+
+    def __init__(
+        self,
+        store: LogReader,
+        sleeper: Sleeper,
+        watchlist: Watchlist,
+        inspector: Inspector,
+        frames: Frames,
+        *,
+        poll_seconds: float,
+        metrics: Metrics = NOBODY,
+    ) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._sleeping = Sleeping(sleeper, watchlist)
+        self._watchlist = watchlist
+        self._inspector = inspector
+        self._frames = frames
+        self._poll_seconds = poll_seconds
+        self._poll_at = 0.0
+        self._polled = 0
+        self._pace = Pace()
+        self._closed = False
+        self.waiting = 0
+        """How many calls of `wait_beyond` are waiting."""
+
+    async def wait_beyond(self, topic: str, partition: int, offset: int, deadline: float) -> bool:
+        """Wait until a partition may hold more than `offset`; False at the deadline of the loop's clock.
+
+        May be called right after a read that found nothing: what was published in between counts.
+        """
+        signal = Signal()
+        while not self._closed:
+            watched = self._watchlist.by_name(topic)
+            if watched is None:
+                found = await self._store.get_topic(topic)
+                _check_partition(found, partition)
+                watched = self._watchlist.watch(found)
+                self._inspector.suspect(found.topic_id)
+            _check_partition(watched.topic, partition)
+            signal.clear()
+            if not watched.wait(signal, partition, offset):
+                return True
+            self.waiting += 1
+            try:
+                woken = await signal.wait_until(deadline)
+            finally:
+                self.waiting -= 1
+                watched.unwait(signal, partition)
+                self._watchlist.left(watched, self._now())
+            if watched.fate is Fate.ALIVE:
+                return woken and not self._closed
+        return False
+
+    def close(self) -> None:
+        """Let everybody who waits go; streams end by their own means."""
+        self._closed = True
+        for watched in self._watchlist:
+            watched.release_waiting()
+
+    async def run(self) -> None:
+        backoff = Backoff()
+        while True:
+            await self._wait_for_work()
+            try:
+                await self._cycle()
+            except Exception as error:
+                seconds = backoff.next()
+                log.warning("tail_failed", error=repr(error), again_in_seconds=round(seconds, 2))
+                await asyncio.sleep(seconds)
+            else:
+                backoff.reset()
+
+    async def _wait_for_work(self) -> None:
+        while True:
+            self._watchlist.changed.clear()
+            now = self._now()
+            at = max(self._next_work(now), self._pace.next_start)
+            if at <= now:
+                return
+            await self._watchlist.changed.wait_until(at)
+
+    def _next_work(self, now: float) -> float:
+        if self._watchlist.dirty or self._watchlist.departed:
+            return now
+        if not self._watchlist:
+            self._poll_at = 0.0
+            return now + 3600
+        return min(self._sleeping.next_due(), self._poll_at)
+
+    async def _cycle(self) -> None:
+        started = self._now()
+        self._pace.start(started)
+        self._poll(started)
+        self._watchlist.drop_unused(started)
+        await self._sleeping.settle(started)
+        cursors = list(self._watchlist.dirty)[:CYCLE_MAX_LOGS]
+        if not cursors:
+            return
+        found = await self._read(cursors)
+        # Readers take their first step now: what that costs is part of the cycle.
+        await asyncio.sleep(0)
+        self._sleeping.record(self._now(), found.items())
+        self._pace.end(sum(found.values()), len(cursors))
+
+    def _poll(self, now: float) -> None:
+        if now < self._poll_at:
+            return
+        self._poll_at = max(self._poll_at + self._poll_seconds, now)
+        wanted = self._watchlist.wanted()
+        if self._sleeping.possible and len(wanted) > POLL_MAX_LOGS:
+            first = self._polled % len(wanted)
+            self._polled = first + POLL_MAX_LOGS
+            wanted = (wanted[first:] + wanted[:first])[:POLL_MAX_LOGS]
+        for cursor in wanted:
+            self._watchlist.read(cursor)
+
+    async def _read(self, cursors: list[Cursor]) -> dict[Cursor, int]:
+        """Read these logs and deliver what is there; answers the number of events in each."""
+        positions = [cursor.position for cursor in cursors]
+        limit = max(LOG_MIN_EVENTS, CYCLE_MAX_EVENTS // len(cursors))
+        max_bytes = max(LOG_MIN_BYTES, CYCLE_MAX_BYTES // len(cursors))
+        for cursor in cursors:
+            cursor.dirty = False
+            del self._watchlist.dirty[cursor]
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                events = await self._store.read_tail(positions, limit, max_bytes)
+        except BaseException:
+            for cursor in cursors:
+                self._watchlist.read(cursor)
+            raise
+        return self._deliver(cursors, positions, events, limit, max_bytes)
+
+    def _deliver(
+        self,
+        cursors: list[Cursor],
+        positions: list[TailPosition],
+        events: list[tuple[TopicId, Event]],
+        limit: int,
+        max_bytes: int,
+    ) -> dict[Cursor, int]:
+        found = dict.fromkeys(cursors, 0)
+        asked = {}
+        for cursor, position in zip(cursors, positions, strict=True):
+            watched = self._watchlist.by_id(cursor.topic_id)
+            if watched is not None:
+                asked[cursor.log] = (watched, cursor, position)
+        touched = set()
+        # By number: a topic and the one that had its name before it may both be watched.
+        for key, group in groupby(events, key=lambda found: (found[0], found[1].partition)):
+            if key not in asked:
+                continue
+            watched, cursor, position = asked[key]
+            news = [event for _, event in group]
+            found[cursor] = len(news)
+            if cursor.position != position:
+                # It was moved while the read was under way, so this is not what comes next.
+                self._watchlist.read(cursor)
+                continue
+            size = self._append(watched, cursor, news)
+            if len(news) >= limit or size >= max_bytes:
+                self._watchlist.read(cursor)
+            touched.add(watched)
+        for watched in touched:
+            if watched.ring is not None:
+                watched.ring.evict(self._watchlist.ring_bytes)
+            watched.wake_readers()
+        return found
+
+    def _append(self, watched: Watched, cursor: Cursor, events: Sequence[Event]) -> int:
+        """Answers at least the bytes that the database counted against the limit of the read."""
+        watched.feed_lines(cursor.partition, events)
+        ring = watched.ring
+        if ring is None:
+            cursor.tip = events[-1].offset
+            return sum(4 * len(event.data or "") + len(event.data_bytes or b"") for event in events)
+        partition = cursor.partition
+        first = events[0].offset
+        if first > cursor.tip + 1:
+            gap = Gap("trimmed", watched.topic.name, partition, cursor.tip + 1, first)
+            ring.append(partition, first - 1, self._frames.gap(gap))
+            self._metrics.gap(gap.reason, watched.followers)
+        size = 0
+        for event in events:
+            body = self._frames.event(event)
+            size += len(body)
+            ring.append(partition, event.offset, body)
+        cursor.tip = events[-1].offset
+        return size
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _check_partition(topic: Topic, partition: int) -> None:
+    if partition >= topic.partitions:
+        raise PartitionNotFound(f"topic {topic.name!r} has {topic.partitions} partitions")

@@ -1,0 +1,48 @@
+"""Which calls may use a connection: what is locked must not take those that all others need.
+
+A topic, or a group, that was found locked is suspect until a call for it succeeds. Suspects share a few
+turns, so however many there are, the rest of the connections stay with those that work.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.errors import TopicBusy
+
+
+class Turns:
+    def __init__(self, turns: int, patience_seconds: float) -> None:
+        """`turns` calls at a time; a suspect waits `patience_seconds` at most for one."""
+        self._all = asyncio.Semaphore(turns)
+        self._of_suspects = asyncio.Semaphore(max(1, turns // 3))
+        self._patience_seconds = patience_seconds
+        self._suspects: set[str] = set()
+
+    def is_suspect(self, name: str) -> bool:
+        return name in self._suspects
+
+    @asynccontextmanager
+    async def turn(self, name: str) -> AsyncIterator[None]:
+        """Wait for a connection's worth of room; raises TopicBusy when a suspect waits too long."""
+        if name not in self._suspects:
+            async with self._all:
+                yield
+            return
+        try:
+            async with asyncio.timeout(self._patience_seconds):
+                await self._of_suspects.acquire()
+        except TimeoutError:
+            raise TopicBusy("The topic or the group is locked by somebody else.") from None
+        try:
+            async with self._all:
+                yield
+        finally:
+            self._of_suspects.release()
+
+    def record(self, name: str, *, locked: bool) -> None:
+        """Note how a call ended."""
+        if locked:
+            self._suspects.add(name)
+        else:
+            self._suspects.discard(name)

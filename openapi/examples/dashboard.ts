@@ -1,0 +1,183 @@
+/**
+ * What a dashboard needs of the API, with the types of ../gapless.d.ts and nothing but openapi-fetch.
+ *
+ * docs/DASHBOARDS.md says why it polls as it does, and how to authenticate.
+ */
+
+import createClient, { type Client } from "openapi-fetch";
+
+import type {
+  DeadLetterAnswer,
+  DeadLetterList,
+  GapFrame,
+  Problem,
+  StoredEvent,
+  SubscriptionAnswer,
+  SubscriptionDetails,
+  TopicAnswer,
+  TopicDetails,
+  paths,
+} from "../gapless.js";
+
+export interface Options {
+  base: string;
+  /** An API key or JWT; leave it out on pages that the service's own session cookie authenticates. */
+  token?: string;
+}
+
+/** A refusal or failure, by its stable `code`. */
+export class Refused extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail ?? problem.title);
+  }
+}
+
+/** What `follow` tells; `onGap` gets what the log no longer holds. */
+export interface Watcher {
+  onEvent(event: StoredEvent, lastEventId: string): void;
+  onGap?(gap: GapFrame): void;
+  onEnd?(): void;
+}
+
+type Answer<T> = { data?: T; error?: Problem; response: Response };
+
+export class Dashboard {
+  private readonly api: Client<paths>;
+
+  constructor(private readonly options: Options) {
+    const headers = options.token ? { Authorization: `Bearer ${options.token}` } : {};
+    this.api = createClient<paths>({ baseUrl: options.base, headers });
+  }
+
+  /** All topics by name, page by page. */
+  async *topics(): AsyncGenerator<TopicAnswer> {
+    let page_token = "";
+    do {
+      const query = page_token ? { page_size: 200, page_token } : { page_size: 200 };
+      const page = taken(await this.api.GET("/v1/topics", { params: { query } }));
+      yield* page.topics;
+      page_token = page.next_page_token;
+    } while (page_token);
+  }
+
+  /** All groups of a topic by name, without how far they are. */
+  async *groups(topic: string): AsyncGenerator<SubscriptionAnswer> {
+    let page_token = "";
+    do {
+      const params = { path: { topic }, query: page_token ? { page_token } : {} };
+      const page = taken(await this.api.GET("/v1/topics/{topic}/subscriptions", { params }));
+      yield* page.subscriptions;
+      page_token = page.next_page_token;
+    } while (page_token);
+  }
+
+  /**
+   * How far the partitions of a topic reach; poll it for the rate at which it is published to. A browser
+   * keeps what it polls and asks with If-None-Match, so an answer that has not changed has no body.
+   */
+  async topic(topic: string): Promise<TopicDetails> {
+    return taken(await this.api.GET("/v1/topics/{topic}", { params: { path: { topic } } }));
+  }
+
+  /** Status, lag and counts of a group, and of each of its partitions. */
+  async group(topic: string, group: string): Promise<SubscriptionDetails> {
+    const params = { path: { topic, group } };
+    return taken(await this.api.GET("/v1/topics/{topic}/subscriptions/{group}", { params }));
+  }
+
+  /** The events that a group has not done, and for how many seconds the oldest could have been claimed. */
+  async lag(topic: string, group: string): Promise<{ events: number; seconds: number }> {
+    const { lag, oldest_claimable_seconds } = await this.group(topic, group);
+    return { events: lag, seconds: oldest_claimable_seconds ?? 0 };
+  }
+
+  async *deadLetters(topic: string, group: string): AsyncGenerator<DeadLetterAnswer> {
+    let after: number | null = 0;
+    while (after !== null) {
+      const params = { path: { topic, group }, query: { after, limit: 50 } };
+      const page: DeadLetterList = taken(
+        await this.api.GET("/v1/topics/{topic}/subscriptions/{group}/dead-letters", { params }),
+      );
+      yield* page.dead_letters;
+      after = page.next_after;
+    }
+  }
+
+  async redrive(topic: string, group: string, ids: number[]): Promise<number> {
+    const answer = await this.api.POST("/v1/topics/{topic}/subscriptions/{group}/dead-letters/redrive", {
+      params: { path: { topic, group } },
+      body: { ids },
+    });
+    return taken(answer).redriven;
+  }
+
+  async pause(topic: string, group: string, reason: string): Promise<SubscriptionAnswer> {
+    const params = { path: { topic, group } };
+    return taken(
+      await this.api.POST("/v1/topics/{topic}/subscriptions/{group}/pause", { params, body: { reason } }),
+    );
+  }
+
+  async resume(topic: string, group: string): Promise<SubscriptionAnswer> {
+    const params = { path: { topic, group } };
+    return taken(await this.api.POST("/v1/topics/{topic}/subscriptions/{group}/resume", { params }));
+  }
+
+  /**
+   * Follows a topic from `lastEventId`, or from now on; returns how to stop. A browser comes back by itself,
+   * with the last id. Where a ticket authenticates that is refused, as a ticket is good for one connection:
+   * then this opens another one where the last ended.
+   */
+  follow(topic: string, watcher: Watcher, lastEventId = ""): () => void {
+    let source: EventSource | undefined;
+    let stopped = false;
+    let last = lastEventId;
+
+    const stop = (): void => {
+      stopped = true;
+      source?.close();
+    };
+    const again = (): void => {
+      if (!stopped) setTimeout(() => void open().catch(again), 1000 + 2000 * Math.random());
+    };
+    const open = async (): Promise<void> => {
+      const url = new URL(`/v1/topics/${topic}/stream`, this.options.base);
+      if (last) url.searchParams.set("last_event_id", last);
+      if (this.options.token) url.searchParams.set("ticket", await this.ticket(topic));
+      if (stopped) return;
+      source = new EventSource(url);
+      source.onmessage = (message: MessageEvent<string>) => {
+        last = message.lastEventId;
+        watcher.onEvent(JSON.parse(message.data) as StoredEvent, last);
+      };
+      source.addEventListener("gap", (message: MessageEvent<string>) =>
+        watcher.onGap?.(JSON.parse(message.data) as GapFrame),
+      );
+      source.addEventListener("end", () => {
+        stop();
+        watcher.onEnd?.();
+      });
+      source.onerror = () => {
+        if (source?.readyState === EventSource.CLOSED) again();
+      };
+    };
+    void open().catch(again);
+    return stop;
+  }
+
+  private async ticket(topic: string): Promise<string> {
+    const answer = await fetch(new URL("/v1/stream-tickets", this.options.base), {
+      method: "POST",
+      headers: { Authorization: `Bearer ${this.options.token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ topics: [topic] }),
+    });
+    if (!answer.ok) throw new Refused((await answer.json()) as Problem);
+    return ((await answer.json()) as { ticket: string }).ticket;
+  }
+}
+
+function taken<T>({ data, error, response }: Answer<T>): T {
+  if (error) throw new Refused(error);
+  if (data === undefined) throw new Error(`${response.url}: ${response.status} without a body`);
+  return data;
+}

@@ -1,0 +1,131 @@
+"""From rows of files to the columns that the data source writes."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from spark.columns import members
+from spark.jobs.inputs import LINE
+from spark.jobs.job import JobError
+from spark.transport import GaplessError
+
+ATTRIBUTES = ("key", "type", "time", "id", "subject")
+UNFIT = "_unfit"
+SHOWN = 120
+"""Characters of a row that an error shows."""
+JSON_OPTIONS = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def events(frame: DataFrame, kind: str, fields: Mapping[str, str]) -> DataFrame:
+    """`fields` names the field of each attribute, and of data; those that end in ? may be null."""
+    given = {attribute: field.removesuffix("?") for attribute, field in fields.items()}
+    if kind == "json":
+        frame, found, data = _of_lines(frame, given)
+        shown = F.col(LINE)
+    else:
+        found = {attribute: _column(frame, field) for attribute, field in given.items()}
+        data = found["data"].cast("string") if "data" in found else _rest(frame, list(given.values()))
+        shown = F.to_json(F.struct(*_names(frame)), JSON_OPTIONS)
+    columns = []
+    for attribute in ATTRIBUTES:
+        if attribute in given:
+            column = _value(attribute, found[attribute], given[attribute], shown)
+            if not fields[attribute].endswith("?"):
+                column = F.coalesce(column, _missing(given[attribute], shown))
+            columns.append(column.alias(attribute))
+    if "data" in given:
+        data = F.coalesce(data, _missing(given["data"], shown))
+    return frame.select(*columns, data.alias("data"))
+
+
+def _value(attribute: str, found: Column, field: str, row: Column) -> Column:
+    if attribute != "time":
+        return found.cast("string")
+    time = found.try_cast("timestamp")
+    unfit = found.isNotNull() & time.isNull()
+    return F.when(unfit, _refused(f"the field {field!r} is no time", row).cast("timestamp")).otherwise(time)
+
+
+def _missing(field: str, row: Column) -> Column:
+    return _refused(f"there is no field {field!r} (write {field}? if it may be absent)", row)
+
+
+def _refused(reason: str, row: Column) -> Column:
+    return F.raise_error(F.concat(F.lit(f"{reason} in this row: "), F.substring(row, 1, SHOWN)))
+
+
+def _column(frame: DataFrame, field: str) -> Column:
+    """`a.b` is the column of that name, or else b in the struct a."""
+    if field in frame.columns:
+        return F.col(f"`{field}`")
+    first, *steps = field.split(".")
+    if first not in frame.columns:
+        raise JobError(f"there is no column {first!r}, only {', '.join(frame.columns)}")
+    found = F.col(f"`{first}`")
+    for step in steps:
+        found = found.getField(step)
+    return found
+
+
+def _names(frame: DataFrame) -> list[str]:
+    return [f"`{name}`" for name in frame.columns]
+
+
+def _rest(frame: DataFrame, used: Sequence[str]) -> Column:
+    left = [f"`{name}`" for name in frame.columns if name not in used]
+    return F.to_json(F.struct(*left), JSON_OPTIONS) if left else F.lit("{}")
+
+
+def _of_lines(frame: DataFrame, given: Mapping[str, str]) -> tuple[DataFrame, dict[str, Column], Column]:
+    """The data is the line itself, or the text of one member."""
+    data = F.col(LINE)
+    if "data" in given:
+        data = F.udf(_member(given["data"].split(".")), StringType(), useArrow=False)(LINE)
+    paths = {attribute: field.split(".") for attribute, field in given.items() if attribute != "data"}
+    if not paths:
+        return frame, {}, data
+    schema = _schema(list(paths.values())).add(UNFIT, StringType())
+    parsed = F.from_json(LINE, schema, {"columnNameOfCorruptRecord": UNFIT})
+    frame = frame.withColumn("_line", parsed)
+    unfit = _refused("what is mapped cannot be found, as this is no JSON of that shape,", F.col(LINE))
+    found = {}
+    for attribute, path in paths.items():
+        field = F.col("_line")
+        for step in path:
+            field = field.getField(step)
+        found[attribute] = F.when(F.col("_line").getField(UNFIT).isNull(), field).otherwise(unfit)
+    return frame, found, data
+
+
+def _member(path: Sequence[str]) -> Callable[[str], str | None]:
+    def text_of(line: str) -> str | None:
+        text = line
+        try:
+            for step in path:
+                found, _ = members(text)
+                if step not in found:
+                    return None
+                start, end, _ = found[step]
+                text = text[start:end]
+        except (ValueError, IndexError):
+            raise GaplessError(f"this is no JSON: {line[:SHOWN]}") from None
+        return text
+
+    return text_of
+
+
+def _schema(paths: Sequence[Sequence[str]]) -> StructType:
+    """What a path goes through is a struct, what it ends at is text."""
+    below: dict[str, list[Sequence[str]]] = {}
+    for first, *rest in paths:
+        below.setdefault(first, []).extend([rest] if rest else [])
+    kinds: dict[str, DataType] = {
+        name: _schema(rest) if rest else StringType() for name, rest in below.items()
+    }
+    return StructType([StructField(name, kind) for name, kind in kinds.items()])

@@ -1,0 +1,149 @@
+"""The transport `http`: publishes by the service's batch endpoint, with the bytes of `data` as they are."""
+
+import json
+from binascii import b2a_base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from json.encoder import encode_basestring as quote
+from typing import Any
+
+import httpx
+import pyarrow as pa
+
+from spark.options import Endpoint
+from spark.publisher import Conflict, Published, Publisher, RowRefused, Unavailable, spans_of
+from spark.transport import GaplessError, TopicNotFound
+
+TIMEOUT_SECONDS = 60.0
+TEMPORARY = (408, 429, 502, 503, 504, 507)
+
+_TEXTS = ("key", "type", "id", "source", "subject", "datacontenttype", "transaction_id")
+
+
+class ServicePublisher(Publisher):
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._topic = endpoint.topic
+        self._path = f"/v1/topics/{endpoint.topic}"
+        self._client = httpx.Client(
+            base_url=endpoint.url, headers=endpoint.authorization, timeout=TIMEOUT_SECONDS
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def check(self, partition: int | None) -> None:
+        found = self._ask("GET", self._path, 0)
+        with self._understanding():
+            partitions = int(found["partitions"])
+        if partition is not None and partition >= partitions:
+            raise GaplessError(
+                f"topic {self._topic} has {partitions} partitions, none of them is {partition}"
+            )
+
+    def publish(self, rows: pa.RecordBatch, first_row: int, partition: int | None, key: str) -> Published:
+        found = self._ask(
+            "POST",
+            f"{self._path}/events",
+            first_row,
+            content=_body(rows, first_row),
+            params={} if partition is None else {"partition": partition},
+            headers={"Content-Type": "application/json", "Idempotency-Key": _quoted(key)},
+        )
+        with self._understanding():
+            partitions = [int(event["partition"]) for event in found["events"]]
+            offsets = [int(event["offset"]) for event in found["events"]]
+            if len(offsets) != rows.num_rows:
+                raise ValueError("each event has a place")
+            return Published(spans_of(partitions, offsets), bool(found["replayed"]))
+
+    def _ask(self, method: str, path: str, first_row: int, **request: Any) -> Any:
+        try:
+            answer = self._client.request(method, path, **request)
+        except httpx.RequestError as error:
+            raise Unavailable(f"cannot reach the service: {error or type(error).__name__}") from None
+        if not answer.is_success:
+            raise _refusal(answer, self._topic, first_row)
+        with self._understanding():
+            return answer.json()
+
+    @contextmanager
+    def _understanding(self) -> Iterator[None]:
+        """Something else answers at the address, such as a proxy's page for people."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            # Without what may stand before the host.
+            address = f"{self._client.base_url.scheme}://{self._client.base_url.netloc.decode()}"
+            raise GaplessError(f"{address} is not a Gapless service: its answer cannot be read") from None
+
+
+def _refusal(answer: httpx.Response, topic: str, first_row: int) -> GaplessError:
+    try:
+        problem = answer.json()
+        code, detail = str(problem["code"]), str(problem.get("detail", ""))
+    except (ValueError, KeyError, TypeError):
+        problem, code, detail = {}, f"status {answer.status_code}", answer.reason_phrase
+    if answer.status_code in TEMPORARY:
+        after = answer.headers.get("retry-after", "")
+        return Unavailable(
+            f"the service cannot do it now: {code}: {detail}", float(after) if after.isdigit() else 0.0
+        )
+    if code == "topic_not_found":
+        return TopicNotFound(f"there is no topic {topic}")
+    if code == "idempotency_conflict":
+        return Conflict(f"the service refused: {code}: {detail}")
+    match problem.get("errors"):
+        case [{"index": int(index), "code": str(reason), "detail": str(why)} as first, *_]:
+            where = str(first.get("pointer", "")).strip("/") or None
+            return RowRefused(first_row + index, f"{reason}: {why}", where)
+    return GaplessError(f"the service refused: {code}: {detail}")
+
+
+def _body(rows: pa.RecordBatch, first_row: int) -> bytes:
+    columns = {name: _values(rows, name) for name in rows.schema.names}
+    events = []
+    for place in range(rows.num_rows):
+        members = [
+            f'"{name}":{quote(columns[name][place])}'
+            for name in _TEXTS
+            if name in columns and columns[name][place] is not None
+        ]
+        if "time" in columns and columns["time"][place] is not None:
+            members.append(f'"time":"{columns["time"][place].isoformat()}Z"')
+        if "headers" in columns and columns["headers"][place] is not None:
+            members.append(f'"headers":{columns["headers"][place]}')
+        if "data" in columns and columns["data"][place] is not None:
+            text = columns["data"][place]
+            _insist_on_json(text, first_row + place)
+            members.append(f'"data":{text}')
+        else:
+            members.append(
+                f'"data_base64":"{b2a_base64(columns["data_bytes"][place], newline=False).decode()}"'
+            )
+        events.append(f"{{{','.join(members)}}}")
+    return f'{{"events":[{",".join(events)}]}}'.encode()
+
+
+def _values(rows: pa.RecordBatch, name: str) -> list[Any]:
+    column = rows.column(name)
+    # Without its zone, which is UTC, a time needs no database of zones.
+    found: list[Any] = (column.cast(pa.timestamp("us")) if name == "time" else column).to_pylist()
+    return found
+
+
+def _insist_on_json(text: str, row: int) -> None:
+    """What is not one JSON value could end its event and begin others; the service judges the rest."""
+    try:
+        _ONE_VALUE.decode(text)
+    except (ValueError, RecursionError) as error:
+        said = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise RowRefused(row, f"it is not JSON: {said}", "data") from None
+
+
+# Numbers stay text: only where they end matters, and turning them into numbers may cost or fail.
+_ONE_VALUE = json.JSONDecoder(parse_int=str, parse_float=str)
+
+
+def _quoted(key: str) -> str:
+    escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

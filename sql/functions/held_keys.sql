@@ -1,0 +1,49 @@
+/*
+ * The keys of this partition that something holds, in key ordering: each with the offset from which on its events
+ * have to wait. Open leases hold all events of their keys. p_waiting: so do all events that wait for another delivery,
+ * as new events need to know; otherwise those that are not due hold what comes after them. With block,
+ * dead letters hold what comes after them.
+ *
+ * An object, as whether it has a key takes a binary search however many there are.
+ */
+create or replace function gapless.held_keys(
+  p_subscription gapless.subscription,
+  p_state gapless.consumer_offset,
+  p_waiting boolean
+)
+returns jsonb
+language plpgsql
+volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := gapless.clock();
+begin
+  return (
+    select coalesce(jsonb_object_agg(h.key, h.from_offset), '{}')
+    from (
+      select a.key, min(a.from_offset) as from_offset
+      from (
+        select k as key, 0::bigint as from_offset
+        from gapless.find_leases(p_state.subscription_id, p_state.partition_id, p_state.leases) l
+        cross join lateral unnest(l.keys) k
+        where p_state.leases <> '{}'
+        union all
+        select k, r.from_offset
+        from gapless.retry_event r
+        cross join lateral unnest(r.keys) k
+        where p_state.retrying > 0
+          and r.subscription_id = p_state.subscription_id and r.partition_id = p_state.partition_id
+          and r.lease_id is null and (p_waiting or r.due_at > v_now)
+        union all
+        select d.key, d.log_offset
+        from gapless.dead_letter d
+        where p_state.dead > 0 and p_subscription.on_dead_letter = 'block'
+          and d.subscription_id = p_state.subscription_id and d.partition_id = p_state.partition_id
+          and d.status = 'dead' and d.key is not null
+      ) a
+      group by a.key
+    ) h
+  );
+end
+$$;

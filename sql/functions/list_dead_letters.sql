@@ -1,0 +1,46 @@
+/*
+ * Dead letters of a group in the order in which they died first, from the first one after p_after (a
+ * dead_letter_id); p_status null lists all of them. p_type may end in *; p_key and p_reason are compared whole.
+ * Raises GP001, GP003, GP010.
+ */
+create or replace function gapless.list_dead_letters(
+  p_topic text,
+  p_group text,
+  p_status text default 'dead',
+  p_partition integer default null,
+  p_after bigint default 0,
+  p_limit integer default 100,
+  p_type text default null,
+  p_key text default null,
+  p_reason text default null
+)
+returns setof gapless.dead_letter
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_subscription gapless.subscription := gapless.get_subscription(p_topic, p_group);
+begin
+  if p_status is not null and p_status not in ('dead', 'redriven', 'discarded') then
+    raise exception using
+      errcode = 'GP003', message = 'status is dead, redriven or discarded', detail = '{"field":"status"}';
+  end if;
+  if p_limit is null or p_limit not between 1 and 10000 then
+    raise exception using errcode = 'GP003', message = 'limit must be 1 to 10,000', detail = '{"field":"limit"}';
+  end if;
+  return query
+  select d.*
+  from gapless.dead_letter d
+  where d.subscription_id = v_subscription.subscription_id
+    and d.dead_letter_id > p_after
+    and (p_status is null or d.status = p_status)
+    and (p_partition is null or d.partition_id = p_partition)
+    and gapless.is_like(d, p_type, p_key, p_reason)
+  order by d.dead_letter_id
+  limit p_limit;
+end
+$$;

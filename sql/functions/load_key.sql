@@ -1,0 +1,11 @@
+/*
+ * The lock of a bulk load: who publishes, discards or expires it holds it. It is that of the idempotency key under
+ * which gapless.publish_load remembers it.
+ */
+create or replace function gapless.load_key(p_topic_id integer, p_load text)
+returns bigint
+language sql
+immutable
+as $$
+  select gapless.lock_key(1, 0, hashtextextended(p_topic_id || ':load:' || p_load, 0) & 281474976710655)
+$$;

@@ -1,0 +1,35 @@
+/*
+ * The smallest offset of a log that an ACTIVE or PAUSED subscription still needs; null when there is none.
+ *
+ * It needs what it never claimed, what it leases, and what waits for another delivery, except what was
+ * redriven, as the dead letters keep its payload. One statement sees all three at one moment.
+ */
+create or replace function gapless.retention_floor(p_topic_id integer, p_partition integer)
+returns bigint
+language sql
+stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  select min(least(
+    coalesce(c.position, 1),
+    (
+      select min(lower(l.items))
+      from gapless.find_leases(s.subscription_id, p_partition, c.leases) l
+    ),
+    (
+      select min(r.from_offset)
+      from gapless.retry_event r
+      where r.subscription_id = s.subscription_id and r.partition_id = p_partition and not r.redriven
+    )
+  ))
+  from gapless.subscription s
+  left join lateral (
+    select o.position, o.leases
+    from gapless.consumer_offset o
+    where o.subscription_id = s.subscription_id and o.partition_id = p_partition
+    order by o.seq desc
+    limit 1
+  ) c on true
+  where s.topic_id = p_topic_id and s.status in ('ACTIVE', 'PAUSED')
+$$;

@@ -1,0 +1,57 @@
+"""What a dashboard polls: an answer that has not changed is 304, one that has changed never is."""
+
+import httpx
+import pytest
+
+from tests.support.problems import problem
+
+
+async def asked_again(http: httpx.AsyncClient, path: str, etag: str) -> httpx.Response:
+    return await http.get(path, headers={"If-None-Match": etag})
+
+
+@pytest.fixture
+async def group(http: httpx.AsyncClient, topic: str) -> str:
+    path = f"{topic}/subscriptions/billing"
+    assert (await http.put(path)).status_code == 201
+    return path
+
+
+async def test_an_answer_that_has_not_changed_is_304_without_a_body(
+    http: httpx.AsyncClient, topic: str, group: str
+) -> None:
+    for path in (topic, group, f"{topic}/subscriptions"):
+        first = await http.get(path)
+        assert first.headers["cache-control"] == "private, no-cache"
+        etag = first.headers["etag"]
+        for known in (etag, etag.removeprefix("W/"), f'"other", {etag}'):
+            again = await asked_again(http, path, known)
+            assert (again.status_code, again.content) == (304, b"")
+            assert again.headers["etag"] == etag
+        assert (await asked_again(http, path, 'W/"other"')).json() == first.json()
+
+
+async def test_a_change_is_told(http: httpx.AsyncClient, topic: str, group: str) -> None:
+    etags = {path: (await http.get(path)).headers["etag"] for path in (topic, group)}
+    await http.post(f"{topic}/events", json={"events": [{"data": 1}]})
+    for path, etag in etags.items():
+        assert (await asked_again(http, path, etag)).status_code == 200
+    topic_changed = (await http.get(topic)).json()
+    assert topic_changed["bounds"] == [{"partition": 0, "earliest": 1, "tip": 1}]
+
+
+async def test_a_changed_list_is_told(http: httpx.AsyncClient, topic: str, group: str) -> None:
+    etag = (await http.get(f"{topic}/subscriptions")).headers["etag"]
+    await http.post(f"{group}/pause")
+    assert (await asked_again(http, f"{topic}/subscriptions", etag)).status_code == 200
+    topics = await http.get("/v1/topics?page_size=1000")
+    await http.put("/v1/topics/another-one")
+    assert (await asked_again(http, "/v1/topics?page_size=1000", topics.headers["etag"])).status_code == 200
+
+
+async def test_a_refusal_has_no_etag_and_is_never_304(http: httpx.AsyncClient, topic: str) -> None:
+    etag = (await http.get(topic)).headers["etag"]
+    assert (await http.delete(topic)).status_code == 204
+    answer = await asked_again(http, topic, etag)
+    problem(answer, 404, "topic_not_found")
+    assert "etag" not in answer.headers

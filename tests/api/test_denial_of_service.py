@@ -1,0 +1,368 @@
+"""Slow, large, malformed: the shipped server refuses it in time, and others notice nothing.
+
+Limits of callers are in test_limits.py, worst cases of expressions in tests/unit/test_regexes.py.
+"""
+
+import asyncio
+import gzip
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import asyncpg
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.conftest import Connect
+from tests.support.ambiguous import AMBIGUOUS, ONE, POST, SMUGGLED
+from tests.support.api import Api, api_of
+from tests.support.databases import Databases
+from tests.support.effort import effort
+from tests.support.log import create_topic, publish_many
+from tests.support.problems import problem
+from tests.support.raw import RawStream, connected, connections, request, reset
+from tests.support.rude import Rude, answers
+from tests.support.service import ProcessService
+from tests.support.wait import shared, until
+
+MIB = 1024 * 1024
+HEADER_SECONDS = 2.0
+BODY_SECONDS = 2.0
+SLACK_SECONDS = 6.0
+"""For a busy machine, and for the rest of a refused request."""
+
+
+@pytest.fixture(scope="module")
+async def shipped(databases: Databases) -> AsyncIterator[ProcessService]:
+    """As it is installed, but less patient."""
+    dsn = await databases.create()
+    settings = {"database_url": dsn, "header_seconds": HEADER_SECONDS, "body_seconds": BODY_SECONDS}
+    async with ProcessService(settings) as service:
+        async with api_of(service.base_url) as api:
+            await api.create()
+            await api.create("spread", partitions=4)
+        yield service
+        assert "Traceback" not in service.output
+    await databases.drop(dsn)
+
+
+@pytest.fixture
+async def api(shipped: ProcessService) -> AsyncIterator[Api]:
+    async with api_of(shipped.base_url) as api:
+        yield api
+
+
+async def tip(api: Api) -> int:
+    return int((await api.client.get("/v1/topics/t")).json()["bounds"][0]["tip"])
+
+
+def resident_bytes(pid: int) -> int:
+    """The most that it ever had."""
+    (line,) = [
+        line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM")
+    ]
+    return int(line.split()[1]) * 1024
+
+
+async def test_23_a_declared_body_over_the_limit_is_refused_before_any_of_it_comes(
+    shipped: ProcessService,
+) -> None:
+    async with Rude(shipped.port) as rude:
+        await rude.send(f"{POST}Content-Length: {16 * MIB + 1}\r\n\r\n".encode())
+        assert await rude.first_answer() == 413
+        await rude.until_received(b'"code":"request_too_large"')
+
+
+async def test_23_a_body_without_end_is_cut_at_the_limit_and_little_of_it_is_kept(
+    shipped: ProcessService,
+) -> None:
+    before = resident_bytes(shipped.pid)
+    chunk = b"10000\r\n" + b" " * 65_536 + b"\r\n"
+    async with Rude(shipped.port) as rude:
+        await rude.send(f"{POST}Transfer-Encoding: chunked\r\n\r\n".encode())
+        sent = 0
+        began = time.monotonic()
+        while await rude.send(chunk):
+            sent += 1
+            assert time.monotonic() - began < 30, "it is read without end"
+        assert await rude.answers_to_end() in ([413], []), rude.received[:200]
+    assert sent > 16 * 16
+    assert resident_bytes(shipped.pid) - before < 20 * MIB + 16 * MIB
+
+
+async def test_23_a_compressed_body_is_not_taken_however_much_it_would_become(
+    shipped: ProcessService, api: Api
+) -> None:
+    bomb = gzip.compress(b" " * (100 * MIB))
+    before = resident_bytes(shipped.pid)
+    for encoding in ("gzip", "deflate", "br", "GZIP", "gzip, identity"):
+        headers = {"Content-Type": "application/json", "Content-Encoding": encoding}
+        answer = await api.client.post("/v1/topics/t/events", content=bomb, headers=headers)
+        problem(answer, 415, "unsupported_media_type")
+    assert resident_bytes(shipped.pid) - before < 10 * MIB
+
+
+HOSTILE_JSON = {
+    "deep arrays": b'{"events":[{"data":' + b"[" * 10_000 + b"]" * 10_000 + b"}]}",
+    "deep objects": b'{"events":[{"data":' + b'{"a":' * 10_000 + b"1" + b"}" * 10_000 + b"}]}",
+    "never closed": b'{"events":[{"data":' + b"[" * 1_000_000,
+    "100,000 keys": b'{"events":[{"headers":{'
+    + b",".join(b'"%d":""' % n for n in range(100_000))
+    + b'},"data":1}]}',
+    "a million elements": b'{"events":[' + b",".join([b"1"] * 1_000_000) + b"]}",
+    "5,000 digits": b'{"events":[{"data":' + b"9" * 5_000 + b"}]}",
+    "200,000 digits": b'{"events":[{"data":' + b"9" * 200_000 + b"}]}",
+    "huge exponents": b'{"events":[{"data":[' + b",".join([b"1e999999999"] * 10_000) + b"]}]}",
+    "a byte order mark": b"\xef\xbb\xbf" + ONE,
+    "UTF-16": ONE.decode().encode("utf-16"),
+    "trailing bytes": ONE + b" x",
+    "not UTF-8": b'{"events":[{"data":"\xff"}]}',
+    "backslashes": b'{"events":[{"data":"' + b"\\" * 500_001 + b'"}]}',
+    "quotes": b'{"events":[{"data":' + b'"' * 500_001 + b"}]}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_JSON)
+async def test_24_json_to_choke_on_is_refused_at_once(shipped: ProcessService, api: Api, name: str) -> None:
+    """Which answer each gets is in test_bad_input.py; here is how long it takes, and what it needs."""
+    before = resident_bytes(shipped.pid)
+    headers = {"Content-Type": "application/json"}
+    seconds = []
+    for _ in range(3):
+        began = time.monotonic()
+        answer = await api.client.post("/v1/topics/t/events", content=HOSTILE_JSON[name], headers=headers)
+        seconds.append(time.monotonic() - began)
+        assert answer.status_code in (400, 415, 422), answer.text
+    assert min(seconds) < shared(0.2)
+    assert resident_bytes(shipped.pid) - before < 50 * MIB
+
+
+async def test_25_the_shipped_times_are_within_bounds() -> None:
+    shipped = Settings(database_url="postgresql://nowhere")
+    assert shipped.header_seconds <= 30
+    assert shipped.body_seconds <= 60
+
+
+async def test_25_heads_that_never_end_are_cut_and_others_are_served_meanwhile(
+    shipped: ProcessService, api: Api
+) -> None:
+    slow = 500
+    async with AsyncExitStack() as stack:
+        rudes = [await stack.enter_async_context(Rude(shipped.port)) for _ in range(slow)]
+        began = time.monotonic()
+        trickling = asyncio.create_task(_trickle(rudes))
+        stack.callback(trickling.cancel)
+        seconds = []
+        while len(connections(shipped.port)) > slow // 2 and time.monotonic() - began < 30:
+            before = time.monotonic()
+            await api.publish(1)
+            seconds.append(time.monotonic() - before)
+        assert sorted(seconds)[len(seconds) // 2] < shared(0.2)
+        ends = await asyncio.gather(*(rude.answers_to_end(30) for rude in rudes))
+        assert time.monotonic() - began < shared(HEADER_SECONDS + SLACK_SECONDS)
+    assert {tuple(end) for end in ends} <= {(408,), ()}
+    assert (408,) in {tuple(end) for end in ends}
+
+
+async def _trickle(rudes: list[Rude]) -> None:
+    """A header of one byte after the other."""
+    for rude in rudes:
+        await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
+    while True:
+        for rude in rudes:
+            await rude.send(b"a")
+        await asyncio.sleep(0.2)
+
+
+async def test_25_a_connection_on_which_nothing_comes_is_closed(shipped: ProcessService) -> None:
+    async with Rude(shipped.port) as rude:
+        assert await rude.answers_to_end(shared(HEADER_SECONDS + SLACK_SECONDS)) == []
+
+
+async def test_25_line_ends_between_requests_keep_no_connection_open(shipped: ProcessService) -> None:
+    async with Rude(shipped.port) as rude:
+        await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await rude.first_answer() == 200
+        await rude.send(b"\r\n")
+        assert (await rude.answers_to_end(shared(HEADER_SECONDS + SLACK_SECONDS)))[0] == 200
+
+
+async def test_25_a_body_of_a_byte_at_a_time_is_cut(shipped: ProcessService, api: Api) -> None:
+    before = await tip(api)
+    async with Rude(shipped.port) as rude:
+        await rude.send(f"{POST}Content-Length: 1000\r\n\r\n".encode())
+        began = time.monotonic()
+        while await rude.send(b" ") and not rude.reader.at_eof():
+            assert time.monotonic() - began < shared(BODY_SECONDS + 2 * SLACK_SECONDS)
+            await asyncio.sleep(0.2)
+        assert await rude.answers_to_end() in ([408], [])
+    assert await tip(api) == before
+
+
+async def test_25_a_slow_body_that_comes_fast_enough_is_stored(shipped: ProcessService, api: Api) -> None:
+    body = b'{"events":[{"data":"' + b"x" * 60_000 + b'"}]}'
+    async with Rude(shipped.port) as rude:
+        await rude.send(f"{POST}Content-Length: {len(body)}\r\n\r\n".encode())
+        began = time.monotonic()
+        for number, start in enumerate(range(0, len(body), 5_000)):
+            await asyncio.sleep(began + number * 0.3 - time.monotonic())
+            await rude.send(body[start : start + 5_000])
+        assert time.monotonic() - began > BODY_SECONDS
+        assert await rude.first_answer() == 201
+
+
+async def test_25_a_stream_of_lines_that_is_being_answered_may_pause(shipped: ProcessService) -> None:
+    async with Rude(shipped.port) as rude:
+        head = POST.replace("application/json", "application/x-ndjson")
+        await rude.send(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        line = b'b\r\n{"data":1}\n\r\n'
+        await rude.send(line)
+        assert await rude.first_answer() == 200
+        await asyncio.sleep(2 * BODY_SECONDS)
+        await rude.send(line + b"0\r\n\r\n")
+        async with asyncio.timeout(10):
+            while b"0\r\n\r\n" not in rude.received:
+                rude.received += await rude.reader.read(65_536)
+        assert rude.received.count(b'"events":1') == 2
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"".join(b"X-%d: %s\r\n" % (n, b"a" * 8_192) for n in range(100)),
+        b"X: " + b"a" * 1_000_000,
+        b"X" * 1_000_000,
+        b"Range: bytes=" + b"0-0," * 50_000 + b"\r\n",
+        b"Authorization: Bearer " + b"a" * 65_536 + b"\r\n",
+        b"".join(b"X-%d: 1\r\n" % n for n in range(1_000)),
+    ],
+    ids=["100 of 8 kB", "one without end", "a name without end", "50,000 ranges", "a 64-kB token", "1,000"],
+)
+async def test_26_heads_that_are_too_large_are_refused(shipped: ProcessService, headers: bytes) -> None:
+    async with Rude(shipped.port) as rude:
+        await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n")
+        assert await rude.first_answer() == 431
+        await rude.until_received(b'"code":"too_many_headers"')
+
+
+async def test_26_a_path_without_end_is_refused(shipped: ProcessService) -> None:
+    assert await answers(shipped.port, b"GET /" + b"a" * 1_000_000) == [431]
+
+
+async def test_26_1_000_query_parameters_are_refused(api: Api) -> None:
+    for path in ("/v1/topics/t/events", "/v1/stream", "/v1/topics", "/v1/audit", "/livez"):
+        answer = await api.client.get(f"{path}?{'&'.join(f'a{n}=1' for n in range(1_000))}")
+        problem(answer, 422, "invalid_argument")
+
+
+async def test_27_clients_that_open_and_vanish_leave_no_stream(shipped: ProcessService) -> None:
+    loop = asyncio.get_running_loop()
+    for _ in range(effort(1_000, 10_000)):
+        client = connected(shipped.port)
+        await loop.sock_sendall(client, request("/v1/topics/t/stream"))
+        reset(client)
+    await until(lambda: not connections(shipped.port), 20)
+    async with RawStream(shipped.port, "/v1/topics/t/stream") as stream:
+        assert stream.status == 200
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=1000000000",
+        "limit=1001",
+        "wait=1000000000",
+        "wait=31",
+        "offset=1&wait=1e9",
+        f"offset={2**63}",
+    ],
+)
+async def test_29_what_would_cost_much_is_refused(api: Api, query: str) -> None:
+    problem(await api.client.get(f"/v1/topics/t/events?{query}"), 422, "invalid_argument")
+
+
+async def test_29_a_page_from_anywhere_touches_as_little_of_a_long_log_as_of_a_short_one(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    """Every page, and every search by time, goes by an index: what it reads does not grow with the log."""
+    for topic, batches in (("short", 2), ("long", effort(60, 1_000))):
+        await create_topic(connection, topic, segment_events=1_000_000)
+        for _ in range(batches):
+            await publish_many(connection, 1_000, topic=topic)
+    await connection.execute("analyze")
+    for call in (
+        "gapless.read_events('{}', 0, 1, 1000)",
+        "gapless.read_events('{}', 0, 1500, 1000)",
+        "gapless.offset_at('{}', 0, clock_timestamp() - interval '1 hour')",
+        "gapless.offset_at('{}', 0, clock_timestamp())",
+    ):
+        short, long = [await _buffers(connection, call.format(topic)) for topic in ("short", "long")]
+        assert long <= 2 * short + 20, call
+
+
+async def _buffers(connection: asyncpg.Connection, call: str) -> int:
+    await connection.fetch(f"select * from {call}")
+    (plan,) = json.loads(
+        await connection.fetchval(f"explain (analyze, buffers, format json) select * from {call}")
+    )
+    return int(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
+
+
+async def test_31_many_events_of_one_key_leave_other_partitions_alone(api: Api) -> None:
+    pages = effort(20, 1_000)
+    batch = {"events": [{"key": "the same", "data": 1}] * 1_000}
+    seconds = []
+    for number in range(pages):
+        stored = (await api.client.post("/v1/topics/spread/events", json=batch)).json()["events"]
+        busy = stored[0]["partition"]
+        assert {event["partition"] for event in stored} == {busy}
+        other = (busy + 1) % 4
+        began = time.monotonic()
+        assert await api.publish(number, topic="spread", partition=other) == [number + 1]
+        page = await api.read("spread", partition=other, offset=1, limit=1_000)
+        seconds.append(time.monotonic() - began)
+        assert [event["data"] for event in page["events"]][-1] == min(number, 999)
+    bounds = (await api.client.get("/v1/topics/spread")).json()["bounds"]
+    assert sorted(bound["tip"] for bound in bounds) == [0, 0, pages, pages * 1_000]
+    assert sorted(seconds)[len(seconds) // 2] < shared(0.2)
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+async def test_32_a_request_that_can_be_read_in_two_ways_is_refused(
+    shipped: ProcessService, api: Api, name: str
+) -> None:
+    """Neither is it carried out, nor is what follows taken for another request."""
+    head, body = AMBIGUOUS[name]
+    before = await tip(api)
+    began = time.monotonic()
+    async with Rude(shipped.port) as rude:
+        await rude.send(head.encode("latin-1") + b"\r\n" + body + SMUGGLED)
+        assert await rude.first_answer() == 400
+        assert time.monotonic() - began < shared(0.2)
+        assert await rude.answers_to_end() == [400]
+        assert b'"code":"bad_request"' in rude.received
+    assert await tip(api) == before
+
+
+async def test_32_a_bad_request_behind_a_good_one_is_not_answered_in_its_stead(
+    shipped: ProcessService,
+) -> None:
+    """While the first is being answered, an answer to the second would be taken for its own."""
+    async with Rude(shipped.port) as rude:
+        await rude.send(b"GET /v1/topics/t/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await rude.first_answer() == 200
+        await rude.send(b"\x00\x01\x02 nonsense\r\n\r\n")
+        assert await rude.answers_to_end() == [200]
+        assert b"bad_request" not in rude.received
+
+
+async def test_32_crafted_ranges_are_ignored(shipped: ProcessService, api: Api) -> None:
+    headers = {"Range": "bytes=" + "0-0," * 10_000}
+    async with httpx.AsyncClient(base_url=shipped.base_url) as client:
+        for path in ("/", "/static/page.js", "/v1/topics/t/events"):
+            began = time.monotonic()
+            assert (await client.get(path, headers=headers)).status_code == 200
+            assert time.monotonic() - began < shared(0.2)

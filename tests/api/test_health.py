@@ -1,0 +1,76 @@
+"""Liveness and readiness, and a service that starts before its database."""
+
+from pathlib import Path
+
+import httpx
+
+from app.db.migrate import migrate
+from app.settings import Settings
+from tests.support.databases import Databases
+from tests.support.problems import problem
+from tests.support.proxy import FaultProxy, Target
+from tests.support.service import ThreadService
+from tests.support.wait import until
+
+
+async def ready(client: httpx.AsyncClient) -> bool:
+    return (await client.get("/readyz")).status_code == 200
+
+
+async def test_a_service_with_everything_it_needs_is_ready(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/livez")).json() == {"status": "ok"}
+    head = await client.head("/livez")
+    assert (head.status_code, head.content) == (200, b"")
+    await until(lambda: ready(client))
+    answer = await client.get("/readyz")
+    assert answer.headers["cache-control"] == "no-store"
+    checks = "accepting background event_loop database settings rights migrations listener"
+    assert answer.json() == {
+        "status": "ok",
+        "checks": dict.fromkeys(checks.split(), "ok"),
+        "warnings": {},
+    }
+
+
+async def test_a_service_that_is_a_superuser_is_ready_and_warned(dsn: str) -> None:
+    async with (
+        ThreadService(Settings(database_url=dsn)) as service,
+        httpx.AsyncClient(base_url=service.base_url) as client,
+    ):
+        await until(lambda: ready(client))
+        assert "superuser" in (await client.get("/readyz")).json()["warnings"]["rights"]
+
+
+async def test_a_database_without_the_schema_is_named_and_becomes_ready_once_migrated(empty_dsn: str) -> None:
+    async with (
+        ThreadService(Settings(database_url=empty_dsn)) as service,
+        httpx.AsyncClient(base_url=service.base_url) as client,
+    ):
+        refused = problem(await client.get("/readyz"), 503, "schema_outdated")
+        assert "gapless migrate" in refused["detail"]
+        assert refused["checks"]["migrations"] == "schema_outdated"
+        assert set(refused["checks"].values()) == {"ok", "schema_outdated"}
+        problem(await client.put("/v1/topics/orders"), 503, "schema_outdated")
+        assert (await client.get("/livez")).status_code == 200
+        await migrate(empty_dsn)
+        await until(lambda: ready(client))
+        assert (await client.put("/v1/topics/orders")).status_code == 201
+
+
+async def test_the_service_starts_without_its_database_and_connects_when_it_comes(
+    databases: Databases, dsn: str
+) -> None:
+    socket = Target(path=databases.server.socket)
+    async with FaultProxy(socket) as proxy:
+        proxy.refuse()
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{Path(dsn.partition('?')[0]).name}"
+        async with (
+            ThreadService(Settings(database_url=through, acquire_seconds=0.5)) as service,
+            httpx.AsyncClient(base_url=service.base_url) as client,
+        ):
+            problem(await client.get("/readyz"), 503, "database_unavailable")
+            problem(await client.put("/v1/topics/orders"), 503, "database_unavailable")
+            assert (await client.get("/livez")).status_code == 200
+            proxy.heal()
+            await until(lambda: ready(client))
+            assert (await client.put("/v1/topics/orders")).status_code == 201

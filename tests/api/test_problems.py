@@ -1,0 +1,178 @@
+"""Refusals and failures of every kind, and what stands around every answer."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+
+from app import errors
+from app.api.document import EXAMPLES
+from app.api.problem_types import MEANINGS, problem_types
+from app.api.problems import STATUS, describe, problem_response
+from app.errors import GaplessError
+from tests.conftest import StartService
+from tests.support.problems import problem
+from tests.support.service import ThreadService
+
+CLASSES = [
+    found
+    for found in vars(errors).values()
+    if isinstance(found, type) and issubclass(found, GaplessError) and found is not GaplessError
+]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_error_has_a_status_a_code_of_its_own_and_an_example(kind: type[GaplessError]) -> None:
+    assert kind in STATUS
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.code)
+    assert [other for other in CLASSES if other.code == kind.code] == [kind]
+    assert [type(example) for example in EXAMPLES].count(kind) == 1
+
+
+def test_a_problem_has_the_members_of_rfc_9457_and_those_of_its_error() -> None:
+    assert describe(errors.OffsetTrimmed("gone", earliest=501)) == {
+        "type": "/problems/offset_trimmed",
+        "title": "The offset is no longer readable",
+        "status": 410,
+        "detail": "gone",
+        "code": "offset_trimmed",
+        "earliest": 501,
+    }
+
+
+def test_extra_members_never_replace_those_of_the_problem() -> None:
+    error = errors.InvalidArgument("detail", status=200, code="fine", title="x", type="y", field="z")
+    assert describe(error) == describe(errors.InvalidArgument("detail", field="z"))
+
+
+def test_retry_after_is_spread_at_random() -> None:
+    answers = [problem_response(errors.TopicBusy("busy")) for _ in range(100)]
+    waits = {int(answer.headers["retry-after"]) for answer in answers}
+    assert waits == {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("code", sorted(problem_types()))
+async def test_the_type_of_a_problem_leads_to_what_it_means(http: httpx.AsyncClient, code: str) -> None:
+    answer = await http.get(f"/problems/{code}")
+    assert answer.status_code == 200
+    found = answer.json()
+    assert found["type"] == f"/problems/{code}"
+    assert found["meaning"] == MEANINGS[code]
+    assert found["example"]["code"] == found["code"] == code
+    assert found["example"]["status"] == found["status"]
+
+
+async def test_the_type_of_a_problem_that_was_answered_can_be_looked_up(http: httpx.AsyncClient) -> None:
+    refused = problem(await http.get("/v1/topics/nowhere"), 404, "topic_not_found")
+    found = (await http.get(refused["type"])).json()
+    assert {name: found[name] for name in ("type", "title", "status")} == {
+        name: refused[name] for name in ("type", "title", "status")
+    }
+
+
+async def test_a_code_that_does_not_exist_has_no_meaning(http: httpx.AsyncClient) -> None:
+    problem(await http.get("/problems/nothing"), 404, "not_found")
+    problem(await http.get("/problems/lease_lost?x=1"), 422, "invalid_argument")
+    problem(await http.post("/problems/lease_lost"), 405, "method_not_allowed")
+
+
+async def test_the_protocol_page_is_where_the_document_says(http: httpx.AsyncClient) -> None:
+    document = (await http.get("/openapi.json")).json()
+    page = await http.get(f"/{document['externalDocs']['url']}")
+    assert page.text.startswith("# The Gapless protocol")
+    assert page.headers["content-type"] == "text/markdown; charset=utf-8"
+
+
+async def test_an_unknown_path_is_a_problem(http: httpx.AsyncClient) -> None:
+    for path in ("/nowhere", "/v1", "/v1/topics/", "/docs", "/redoc", "/v1/topics/a/b", "/static/nothing"):
+        problem(await http.get(path), 404, "not_found")
+
+
+async def test_a_wrong_method_is_a_problem_that_names_the_right_ones(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    for method, path, allowed in (
+        ("POST", "/livez", "GET, HEAD"),
+        ("PUT", f"{topic}/events", "GET, POST"),
+        ("POST", topic, "DELETE, GET, PATCH, PUT"),
+        ("GET", f"{topic}/trim", "POST"),
+        ("DELETE", f"{topic}/stream", "GET, HEAD"),
+    ):
+        answer = await http.request(method, path)
+        problem(answer, 405, "method_not_allowed")
+        assert answer.headers["allow"] == allowed
+
+
+async def boom(*_: Any, **__: Any) -> None:
+    raise RuntimeError("the password is swordfish")
+
+
+async def test_a_failure_of_the_server_tells_its_request_id_and_nothing_else(
+    service: ThreadService, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service.app.state.parts.store, "get_topic", boom)
+    monkeypatch.setattr(service.app.state.parts.store, "publish", boom)
+    with structlog.testing.capture_logs() as logged:
+        read = await client.get("/v1/topics/t", headers={"X-Request-Id": "abc-1"})
+        published = await client.post("/v1/topics/t/events", json={"events": [{"data": 1}]})
+    for answer in (read, published):
+        body = problem(answer, 500, "internal")
+        assert "swordfish" not in answer.text
+        assert body["request_id"] == answer.headers["x-request-id"]
+    assert read.headers["x-request-id"] == "abc-1"
+    failed = [entry for entry in logged if entry["event"] == "request_failed"]
+    assert [entry["request_id"] for entry in failed] == ["abc-1", published.headers["x-request-id"]]
+
+
+async def test_an_error_that_has_no_status_is_a_failure_of_the_server(
+    service: ThreadService, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: Any) -> None:
+        raise GaplessError("the password is swordfish")
+
+    monkeypatch.setattr(service.app.state.parts.store, "get_topic", refuse)
+    with structlog.testing.capture_logs() as logged:
+        answer = await client.get("/v1/topics/t")
+    problem(answer, 500, "internal")
+    assert "swordfish" not in answer.text
+    assert [e["detail"] for e in logged if e["event"] == "unmapped_error"] == ["the password is swordfish"]
+
+
+@pytest.mark.parametrize("given", ["", "a b", "<script>", "é", "x" * 101])
+async def test_a_request_id_that_is_not_clean_is_replaced(http: httpx.AsyncClient, given: str) -> None:
+    answer = await http.get("/livez", headers=[(b"X-Request-Id", given.encode())])
+    assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["x-request-id"])
+
+
+async def test_every_answer_has_the_security_headers(http: httpx.AsyncClient, topic: str) -> None:
+    for path in ("/", "/livez", "/nowhere", topic, f"{topic}/events", "/openapi.json", "/static/nothing"):
+        answer = await http.get(path)
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert len(answer.headers.get_list("x-request-id")) == 1
+
+
+async def test_the_page_may_load_only_what_is_its_own(http: httpx.AsyncClient) -> None:
+    policy = (await http.get("/")).headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+async def test_requests_are_logged_only_when_asked_for(start_service: StartService) -> None:
+    for wanted in (False, True):
+        service = await start_service(access_log=wanted)
+        async with httpx.AsyncClient(base_url=service.base_url) as client:
+            with structlog.testing.capture_logs() as logged:
+                await client.get("/livez", headers={"X-Request-Id": "abc"})
+                await client.get("/nowhere")
+        lines = [entry for entry in logged if entry["event"] == "request"]
+        assert [(line["method"], line["path"], line["status"]) for line in lines] == (
+            [("GET", "/livez", 200), ("GET", "/nowhere", 404)] if wanted else []
+        )
+        if wanted:
+            assert lines[0]["request_id"] == "abc"
+            assert lines[0]["seconds"] >= 0

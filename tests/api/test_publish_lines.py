@@ -1,0 +1,236 @@
+"""Publishing NDJSON: chunk by chunk, with a report for each."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api.publish_lines import CHUNK_EVENTS
+from tests.conftest import StartService
+from tests.support.problems import problem
+from tests.support.raw import connected
+from tests.support.wait import until
+
+HEADERS = {"content-type": "application/x-ndjson"}
+
+
+async def send(
+    http: httpx.AsyncClient, topic: str, lines: Iterable[Any], key: str | None = None, **query: Any
+) -> httpx.Response:
+    content = b"".join(
+        line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines
+    )
+    headers = HEADERS | ({"Idempotency-Key": key} if key else {})
+    return await http.post(f"{topic}/events", content=content, headers=headers, params=query)
+
+
+def reports(answer: httpx.Response) -> list[dict[str, Any]]:
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+async def data(http: httpx.AsyncClient, topic: str) -> list[Any]:
+    answer = await http.get(f"{topic}/events", params={"limit": 1000})
+    return [event["data"] for event in answer.json()["events"]]
+
+
+async def test_each_chunk_is_reported_with_its_lines_and_offsets(http: httpx.AsyncClient, topic: str) -> None:
+    answer = await send(http, topic, ({"data": n} for n in range(CHUNK_EVENTS + 3)), key="k")
+    first, last = CHUNK_EVENTS, CHUNK_EVENTS + 3
+    assert reports(answer) == [
+        {"lines": [1, first], "events": first, "replayed": False, "partitions": {"0": [1, first]}},
+        {"lines": [first + 1, last], "events": 3, "replayed": False, "partitions": {"0": [first + 1, last]}},
+    ]
+    assert await data(http, topic) == list(range(CHUNK_EVENTS + 3))
+
+
+async def test_a_client_may_send_everything_before_it_reads_any_report(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    refused = b'{"data":NaN}\n' * 500
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(130):
+            yield refused
+        yield b'{"data":"last"}\n'
+
+    small = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)])
+    async with httpx.AsyncClient(base_url=http.base_url, transport=small, timeout=30) as client:
+        answer = await client.post(f"{topic}/events", content=body(), headers=HEADERS)
+    assert sum(len(report.get("errors", ())) for report in reports(answer)) == 65_000
+    assert await data(http, topic) == ["last"]
+
+
+async def test_blank_lines_count_and_the_last_needs_no_end(http: httpx.AsyncClient, topic: str) -> None:
+    answer = await send(http, topic, [b'{"data":1}\n\n\r\n', b'{"data":2}\r\n', b'{"data":3}'])
+    assert reports(answer)[-1]["lines"][1] == 5
+    assert await data(http, topic) == [1, 2, 3]
+
+
+async def test_a_refused_line_takes_its_chunk_with_it_and_no_other(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    lines: list[Any] = [{"data": n} for n in range(2 * CHUNK_EVENTS + 1)]
+    lines[700] = {"data": 700, "colour": "red"}
+    lines[701] = b'{"data":NaN}\n'
+    found = reports(await send(http, topic, lines, key="k"))
+    assert [report["events"] for report in found] == [CHUNK_EVENTS, 0, 1]
+    assert [(e["index"], e["code"]) for e in found[1]["errors"]] == [
+        (701, "unknown_field"),
+        (702, "invalid_json"),
+    ]
+    assert found[1]["lines"] == [CHUNK_EVENTS + 1, 2 * CHUNK_EVENTS]
+    assert await data(http, topic) == [*range(CHUNK_EVENTS), 2 * CHUNK_EVENTS]
+
+
+async def test_a_repeated_stream_is_replayed_chunk_by_chunk(http: httpx.AsyncClient, topic: str) -> None:
+    lines = [{"data": n} for n in range(2 * CHUNK_EVENTS)]
+    first = reports(await send(http, topic, lines[:CHUNK_EVENTS], key="k"))
+    again = reports(await send(http, topic, lines, key="k"))
+    assert [report["replayed"] for report in again] == [True, False]
+    assert again[0]["partitions"] == first[0]["partitions"]
+    assert await data(http, topic) == list(range(2 * CHUNK_EVENTS))
+
+
+async def test_another_stream_under_the_key_is_a_conflict(http: httpx.AsyncClient, topic: str) -> None:
+    await send(http, topic, [{"data": 1}], key="k")
+    problem(await send(http, topic, [{"data": 2}], key="k"), 422, "idempotency_conflict")
+
+
+async def test_a_transaction_is_never_cut(http: httpx.AsyncClient, topic: str) -> None:
+    lines: list[Any] = [{"data": n} for n in range(CHUNK_EVENTS - 10)]
+    lines += [{"data": n, "transaction_id": "t"} for n in range(CHUNK_EVENTS - 10, CHUNK_EVENTS + 10)]
+    found = reports(await send(http, topic, lines, key="k"))
+    assert [report["events"] for report in found] == [CHUNK_EVENTS - 10, 20]
+
+
+@pytest.mark.parametrize("body", [b"", b"\n\n", b"  \r\n"])
+async def test_a_stream_without_events_is_refused(http: httpx.AsyncClient, topic: str, body: bytes) -> None:
+    problem(await send(http, topic, [body]), 422, "empty_batch")
+
+
+@pytest.mark.parametrize("option", ["transaction_id", "expected_offset"])
+async def test_options_of_one_batch_are_refused(http: httpx.AsyncClient, topic: str, option: str) -> None:
+    refused = problem(await send(http, topic, [{"data": 1}], **{option: "1"}), 422, "invalid_argument")
+    assert refused["field"] == option
+
+
+async def test_a_slow_sender_sees_its_events_stored_before_it_ends(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    async def lines() -> AsyncIterator[bytes]:
+        yield b'{"data":1}\n{"data":2}\n{"da'
+        page = await http.get(f"{topic}/events", params={"wait": 20})
+        assert [event["data"] for event in page.json()["events"]] == [1, 2]
+        yield b'ta":3}\n'
+
+    answer = await http.post(f"{topic}/events", content=lines(), headers=HEADERS)
+    assert [report["lines"] for report in reports(answer)] == [[1, 2], [3, 3]]
+    assert await data(http, topic) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("version", "header", "held"),
+    [
+        ("1.1", "", False),
+        ("1.0", "", True),
+        ("1.1", "X-Forwarded-For: 192.0.2.1\r\n", True),
+        ("1.1", "Forwarded: for=192.0.2.1\r\n", True),
+        ("1.1", "Via: 1.1 proxy\r\n", True),
+    ],
+)
+async def test_behind_a_proxy_the_answer_begins_when_the_body_was_read(
+    http: httpx.AsyncClient, topic: str, version: str, header: str, held: bool
+) -> None:
+    chunk = b'{"data":1}\n' * CHUNK_EVENTS
+    head = (
+        f"POST {topic}/events HTTP/{version}\r\nHost: localhost\r\n"
+        f"{header}Content-Length: {3 * len(chunk)}\r\n"
+        'Content-Type: application/x-ndjson\r\nIdempotency-Key: "k"\r\n\r\n'
+    )
+
+    async def is_stored(count: int) -> bool:
+        return int((await http.get(f"{topic}/events", params={"limit": 1})).json()["tip"]) == count
+
+    loop = asyncio.get_running_loop()
+    with connected(http.base_url.port or 0) as client:
+        await loop.sock_sendall(client, head.encode() + chunk * 2)
+        await until(lambda: is_stored(2 * CHUNK_EVENTS))
+        # The first chunk was reported before the second one was stored.
+        try:
+            begun = bool(client.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            begun = False
+        assert begun is not held
+        await loop.sock_sendall(client, chunk)
+        answer = b""
+        while answer.count(b'"lines"') < 3:
+            answer += await asyncio.wait_for(loop.sock_recv(client, 65536), 10)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_body_larger_than_any_request_streams_through(start_service: StartService) -> None:
+    service = await start_service(max_event_bytes=10_000, max_request_bytes=20_000)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+        await client.put("/v1/topics/t")
+        lines = [{"data": "x" * 5_000} for _ in range(200)]
+        found = reports(await send(client, "/v1/topics/t", lines))
+        assert sum(report["events"] for report in found) == 200
+
+
+async def test_a_line_that_is_too_long_is_refused_by_its_number(start_service: StartService) -> None:
+    service = await start_service(max_event_bytes=10_000)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+        await client.put("/v1/topics/t")
+        lines = [{"data": 1}, {"data": "x" * 1_000_000}, {"data": 2}]
+        (report,) = reports(await send(client, "/v1/topics/t", lines, key="k"))
+        assert [(e["index"], e["code"]) for e in report["errors"]] == [(2, "event_too_large")]
+
+
+async def test_what_the_database_cannot_take_ends_the_answer_with_an_error(
+    client: httpx.AsyncClient,
+) -> None:
+    await client.put("/v1/topics/t", json={"idempotency_seconds": 60})
+    chunks = [{"data": n} for n in range(CHUNK_EVENTS)]
+    await send(
+        client, "/v1/topics/t", [*({"data": 0} for _ in range(CHUNK_EVENTS)), {"data": "old"}], key="k"
+    )
+    found = reports(
+        await send(
+            client,
+            "/v1/topics/t",
+            [*({"data": 0} for _ in range(CHUNK_EVENTS)), {"data": "new"}, *chunks],
+            key="k",
+        )
+    )
+    assert found[0]["replayed"] is True
+    assert found[1]["error"]["code"] == "idempotency_conflict"
+    assert found[1]["lines"][0] == CHUNK_EVENTS + 1
+    assert len(found) == 2
+
+
+async def test_a_sender_that_leaves_in_the_middle_has_published_what_was_reported(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    async def lines() -> AsyncIterator[bytes]:
+        yield b'{"data":1}\n'
+        await http.get(f"{topic}/events", params={"wait": 20})
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        await http.post(f"{topic}/events", content=lines(), headers=HEADERS)
+    async with asyncio.timeout(10):
+        assert await data(http, topic) == [1]
+
+
+async def test_a_key_too_long_to_number_chunks_with_is_refused_at_once(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    problem(await send(http, topic, [{"data": 1}], key="k" * 241), 422, "invalid_argument")
+    assert reports(await send(http, topic, [b"\n" * 1_000_000, {"data": 1}], key="k" * 240))[0]["events"] == 1
+    assert await data(http, topic) == [1]

@@ -1,0 +1,84 @@
+"""Retention as clients meet it: reads below it are gone, streams are told, and nobody gets an error."""
+
+import asyncio
+import json
+
+import asyncpg
+import httpx
+
+from tests.conftest import Connect, StartService
+from tests.support.api import Api, api_of, offset
+from tests.support.problems import problem
+from tests.support.retention import drop, retain_all
+from tests.support.wait import until
+
+
+async def test_what_retention_took_is_gone_for_readers_and_announced_to_streams(
+    api: Api, client: httpx.AsyncClient, connection: asyncpg.Connection
+) -> None:
+    await api.create(max_bytes=40)
+    await api.publish(*range(10, 60))
+    async with api.stream(from_="earliest") as stream:
+        seen = (await stream.take(3))[-1].last_id
+    await retain_all(connection)
+    gone = problem(await client.get("/v1/topics/t/events", params={"offset": 30}), 410, "offset_trimmed")
+    assert gone["earliest"] == 31
+    assert (await api.read(offset=31))["earliest"] == 31
+    async with api.stream(last_event_id=seen) as stream:
+        gap, first = await stream.take(2)
+        assert gap.event == "gap"
+        told = json.loads(gap.data)
+        assert (told["reason"], told["requested"], told["earliest"]) == ("trimmed", 4, 31)
+        assert offset(first) == 31
+
+
+async def test_the_service_itself_applies_retention_and_gives_space_back(
+    start_service: StartService, connection: asyncpg.Connection
+) -> None:
+    service = await start_service(cleaning_seconds=0.05)
+    async with api_of(service.base_url) as api:
+        await api.create(segment_events=1000, max_bytes=1000)
+        for _ in range(3):
+            await api.publish(*["x" * 8] * 900)
+
+        async def taken_out() -> bool:
+            return bool(await connection.fetchval("select count(*) = 1 from gapless.segment"))
+
+        await until(taken_out)
+        assert (await api.read(limit=1))["earliest"] == 2601
+
+
+async def test_publishers_and_readers_meet_no_error_while_segments_are_taken_out(
+    api: Api, client: httpx.AsyncClient, connect: Connect
+) -> None:
+    cleaner = await connect("cleaner")
+    await api.create(segment_events=1000, max_bytes=2000)
+    done = asyncio.Event()
+
+    async def clean() -> None:
+        while not done.is_set():
+            await retain_all(cleaner)
+            await drop(cleaner)
+            await cleaner.execute(
+                "update gapless.detached_segment set detached_at = detached_at - interval '5 seconds'"
+            )
+
+    async def read() -> None:
+        at = 1
+        while not done.is_set():
+            answer = await client.get("/v1/topics/t/events", params={"offset": at, "limit": 500})
+            if answer.status_code == 410:
+                at = answer.json()["earliest"]
+                continue
+            assert answer.status_code == 200, answer.text
+            events = answer.json()["events"]
+            assert [event["offset"] for event in events] == list(range(at, at + len(events)))
+            at += len(events)
+
+    tasks = [asyncio.create_task(clean()), asyncio.create_task(read())]
+    for _ in range(40):
+        batches = await asyncio.gather(*(api.publish(*range(1000, 1100)) for _ in range(3)))
+        assert {len(batch) for batch in batches} == {100}
+    done.set()
+    await asyncio.gather(*tasks)
+    assert (await api.read(**{"from": "latest"}))["tip"] == 12_000

@@ -1,0 +1,168 @@
+"""The dashboard of `openapi/examples`, compiled and run in a real Chromium against the real service."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.async_api import Page, Route
+
+from tests.support.browser import launched
+from tests.support.node import MODULES, require_packages, run
+from tests.support.service import ThreadService
+
+pytestmark = pytest.mark.timeout(300)  # the first run installs the compiler
+
+PAGE = """<!doctype html><script type="importmap">
+{"imports": {"openapi-fetch": "/example/openapi-fetch.js"}}
+</script><script type="module">
+import { Dashboard, Refused } from "/example/dashboard.js";
+window.dashboard = new Dashboard({ base: location.origin });
+window.Refused = Refused;
+window.all = async (found) => {
+  const list = [];
+  for await (const one of found) list.push(one);
+  return list;
+};
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    require_packages()
+    folder = tmp_path_factory.mktemp("compiled")
+    done = run(MODULES / ".bin" / "tsc", "--project", ".", "--rootDir", "examples", "--outDir", folder)
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+@pytest.fixture
+async def page(service: ThreadService, compiled: Path) -> AsyncIterator[Page]:
+    """A page at the service's own origin, as the service would serve it."""
+    files = {
+        "/example/": (PAGE, "text/html"),
+        "/example/dashboard.js": ((compiled / "dashboard.js").read_text(), "text/javascript"),
+        "/example/openapi-fetch.js": (
+            (MODULES / "openapi-fetch" / "dist" / "index.mjs").read_text(),
+            "text/javascript",
+        ),
+    }
+
+    async def serve(route: Route) -> None:
+        body, kind = files[route.request.url.removeprefix(service.base_url)]
+        await route.fulfill(body=body, content_type=kind)
+
+    async with launched() as browser:
+        page = await browser.new_page()
+        await page.route(f"{service.base_url}/example/**", serve)
+        await page.goto(f"{service.base_url}/example/")
+        await page.wait_for_function("window.dashboard")
+        yield page
+
+
+async def test_topics_groups_lag_and_dead_letters(page: Page, client: httpx.AsyncClient) -> None:
+    group = "/v1/topics/orders/subscriptions/billing"
+    for path in ("/v1/topics/orders", "/v1/topics/payments", group):
+        assert (await client.put(path)).status_code == 201
+    await client.post("/v1/topics/orders/events", json={"events": [{"data": 1}, {"data": 2}]})
+
+    names = "dashboard.topics().next().then(() => all(dashboard.topics())).then(l => l.map(t => t.name))"
+    assert await page.evaluate(names) == ["orders", "payments"]
+    assert await page.evaluate("all(dashboard.groups('orders')).then(l => l.map(g => g.name))") == ["billing"]
+    assert (await page.evaluate("dashboard.lag('orders', 'billing')"))["events"] == 2
+    assert (await page.evaluate("dashboard.topic('orders')"))["bounds"] == [
+        {"partition": 0, "earliest": 1, "tip": 2}
+    ]
+
+    claimed = (await client.post(f"{group}/claim", json={"member": "m", "max_events": 1})).json()
+    await client.post(f"{group}/leases/{claimed['lease']['token']}/reject", json={"reason": "bad"})
+    letters = await page.evaluate("all(dashboard.deadLetters('orders', 'billing'))")
+    assert [(letter["offset"], letter["reason"]) for letter in letters] == [(1, "bad")]
+    assert (await page.evaluate("dashboard.group('orders', 'billing')"))["dead"] == 1
+    assert await page.evaluate("id => dashboard.redrive('orders', 'billing', [id])", letters[0]["id"]) == 1
+    assert (await page.evaluate("dashboard.group('orders', 'billing')"))["dead"] == 0
+
+
+async def test_a_group_is_paused_and_resumed(page: Page, client: httpx.AsyncClient) -> None:
+    await client.put("/v1/topics/orders")
+    await client.put("/v1/topics/orders/subscriptions/billing")
+    paused = await page.evaluate("dashboard.pause('orders', 'billing', 'a look')")
+    assert (paused["status"], paused["reason"]) == ("PAUSED", "a look")
+    assert (await page.evaluate("dashboard.resume('orders', 'billing')"))["status"] == "ACTIVE"
+
+
+async def test_a_refusal_has_its_code(page: Page) -> None:
+    caught = "dashboard.lag('nowhere', 'nobody').catch(e => [e instanceof Refused, e.problem.code])"
+    assert await page.evaluate(caught) == [True, "topic_not_found"]
+
+
+async def test_a_browser_polls_without_a_body_as_long_as_there_is_no_news(
+    service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    group = "/v1/topics/orders/subscriptions/billing"
+    for path in ("/v1/topics/orders", group):
+        await client.put(path)
+    async with launched() as browser:
+        page = await browser.new_page()  # without routes, as they switch its cache off
+        await page.goto(f"{service.base_url}/livez")
+        poll = f"fetch('{group}').then(a => a.json()).then(g => g.lag)"
+        lags = [await page.evaluate(poll) for _ in range(2)]
+        await client.post("/v1/topics/orders/events", json={"events": [{"data": 1}]})
+        lags.append(await page.evaluate(poll))
+        polls = "performance.getEntriesByType('resource').filter(e => e.name.endsWith('/billing'))"
+        assert lags == [0, 0, 1]
+        assert await page.evaluate(f"{polls}.map(e => e.transferSize > e.encodedBodySize)") == [
+            True,
+            False,
+            True,
+        ]
+
+
+async def test_following_goes_on_from_an_id_after_a_reload(page: Page, client: httpx.AsyncClient) -> None:
+    await client.put("/v1/topics/orders")
+    await client.post("/v1/topics/orders/events", json={"events": [{"data": n} for n in range(3)]})
+    follow = """start => {
+        window.seen = [];
+        window.stop = dashboard.follow("orders", { onEvent: (e, id) => seen.push([e.data, id]) }, start);
+    }"""
+    await page.evaluate(follow, "earliest")
+    await page.wait_for_function("seen.length == 3")
+    last = await page.evaluate("stop(), seen.at(-1)[1]")
+    await client.post("/v1/topics/orders/events", json={"events": [{"data": 3}]})
+    await page.reload()
+    await page.wait_for_function("window.dashboard")
+    await page.evaluate(follow, last)
+    await page.wait_for_function("seen.length == 1")
+    assert (await page.evaluate("seen"))[0][0] == 3
+
+
+async def test_a_ticket_is_fetched_for_every_connection(page: Page, service: ThreadService) -> None:
+    """The service is stood in for: what counts is that a refused stream is opened again, where it ended."""
+    asked: list[str] = []
+    tickets = 0
+
+    async def ticket(route: Route) -> None:
+        nonlocal tickets
+        tickets += 1
+        assert route.request.headers["authorization"] == "Bearer key"
+        await route.fulfill(status=201, json={"ticket": f"t{tickets}"})
+
+    async def stream(route: Route) -> None:
+        asked.append(route.request.url.partition("?")[2])
+        if "t1" in route.request.url and len(asked) > 1:
+            await route.fulfill(status=401)
+            return
+        await route.fulfill(
+            content_type="text/event-stream",
+            body="retry: 1\n\nid: p1\ndata: {}\n\n",
+        )
+
+    await page.route("**/v1/stream-tickets", ticket)
+    await page.route("**/v1/topics/orders/stream**", stream)
+    await page.evaluate("""() => {
+        window.seen = [];
+        const held = new dashboard.constructor({ base: location.origin, token: "key" });
+        held.follow("orders", { onEvent: (_, id) => seen.push(id) });
+    }""")
+    await page.wait_for_function("seen.length >= 2")
+    assert asked[:3] == ["ticket=t1", "ticket=t1", "last_event_id=p1&ticket=t2"]

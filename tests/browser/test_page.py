@@ -1,0 +1,408 @@
+"""The page at `/` in a real Chromium: the newcomer's first proof."""
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import BrowserContext, Route, expect
+
+from tests.conftest import StartProcess
+from tests.support.browser import Tab
+from tests.support.proxy import FaultProxy, Target
+from tests.support.service import ThreadService
+from tests.support.wait import shared, until
+
+HOSTILE = '<img src=x onerror="window.__p=1"><script>window.__p=1</script>\u202e\u2028'
+
+HOLDING = """
+    // Without shared workers the page holds the stream, and the test holds what the stream brings.
+    delete window.SharedWorker;
+    window.holding = false;
+    window.held = [];
+    window.EventSource = class extends EventSource {
+      set onmessage(take) {
+        this.addEventListener("message", (message) => {
+          if (holding) held.push(() => take(message));
+          else take(message);
+        });
+      }
+    };
+    window.release = () => {
+      holding = false;
+      for (const take of held.splice(0)) take();
+    };
+"""
+
+
+def keyed(numbers: Iterable[int]) -> dict[str, Any]:
+    return {"events": [{"key": str(n), "data": n} for n in numbers]}
+
+
+async def test_a_newcomer_creates_a_topic_publishes_and_sees_offset_and_latency(
+    context: BrowserContext, service: ThreadService
+) -> None:
+    tab = await Tab.open(context, service.base_url)
+    await expect(tab.page.locator("#welcome")).to_be_visible()
+    await expect(tab.page.locator("#topics-empty")).to_be_visible()
+    await tab.create("orders", partitions=4)
+    await tab.state("live")
+    await expect(tab.page.locator("#partitions li")).to_have_count(4)
+    position = await tab.publish('{"total": 1.10}', key="customer-7", type_="order.placed")
+    row = tab.page.locator(f'#events li[data-position="{position}"]')
+    await expect(row.locator(".data")).to_have_text('{"total": 1.10}')
+    await expect(row.locator(".key")).to_have_text("customer-7")
+    await expect(row.locator(".type")).to_have_text("order.placed")
+    assert (await row.locator(".lag").inner_text()).endswith("ms")
+    await expect(tab.page.locator("#latency-last")).to_contain_text("ms")
+    await tab.received(1)
+    await expect(tab.page.locator("#topics a[aria-current] b")).to_have_text("1")
+    assert tab.faults == []
+
+
+async def test_events_of_others_arrive_by_themselves_and_open_to_their_exact_text(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url, "orders")
+    data = '{"a":1.10,"big":12345678901234567890,"a":2}'
+    body = f'{{"events":[{{"data":{data}}}]}}'
+    await client.post("/v1/topics/orders/events", content=body, headers={"Content-Type": "application/json"})
+    await tab.received(1)
+    row = tab.page.locator("#events li")
+    await expect(row.locator(".data")).to_have_text(data)
+    await row.locator("summary").focus()
+    await tab.page.keyboard.press("Enter")
+    assert f'"data":{data}' in await row.locator("pre").inner_text()
+
+
+async def test_the_log_is_shown_from_the_beginning_when_asked_for(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={"partitions": 2})
+    events = [{"key": str(n), "data": n} for n in range(250)]
+    await client.post("/v1/topics/orders/events", json={"events": events})
+    tab = await Tab.open(context, service.base_url, "orders")
+    await expect(tab.page.locator("#partitions li")).to_have_count(2)
+    await tab.received(0)
+    await tab.page.click("text=from the beginning")
+    await tab.received(250)
+    await expect(tab.page.locator("#events li")).to_have_count(100)
+    for partition in await tab.partitions():
+        assert (partition["first"], partition["last"]) == (1, partition["received"])
+        assert partition["repeats"] == partition["fetched"] == partition["lost"] == 0
+
+
+async def test_a_server_killed_and_started_again_costs_no_event(
+    context: BrowserContext, start_process: StartProcess
+) -> None:
+    service = await start_process(retry_milliseconds=200)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=10) as client:
+        await client.put("/v1/topics/orders", json={})
+        tab = await Tab.open(context, service.base_url, "orders")
+        for number in range(1, 3):
+            await tab.publish(json.dumps(number))
+            service.kill()
+            await tab.state("reconnecting")
+            await service.start()
+            # Published before the page is back: these are the events that could get lost.
+            events = [{"data": [number, n]} for n in range(3)]
+            await client.post("/v1/topics/orders/events", json={"events": events})
+            await tab.state("live")
+            await tab.received(number * 4)
+    await expect(tab.page.locator("#notices li").first).to_contain_text("nothing is lost")
+    [partition] = await tab.partitions()
+    assert (partition["first"], partition["last"], partition["received"]) == (1, 8, 8)
+    assert partition["repeats"] == 0
+    assert tab.faults == []
+
+
+@pytest.mark.parametrize("first", ["log", "stream"])
+async def test_what_log_and_stream_both_bring_after_a_break_counts_once_and_is_no_repeat(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient, first: str
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    await context.add_init_script(HOLDING)
+    pages: list[Route] = []
+    async with FaultProxy(Target(port=service.port)) as proxy:
+        # Before the first event only the browser knows where the stream began, and comes back to that.
+        tab = await Tab.open(context, f"http://127.0.0.1:{proxy.port}", "orders")
+        await tab.page.route("**/orders/events?*", lambda route: pages.append(route))
+        await tab.page.evaluate("holding = true")
+        proxy.refuse()
+        proxy.cut()
+        await tab.state("reconnecting")
+        await client.post("/v1/topics/orders/events", json=keyed(range(300)))
+        proxy.heal()
+
+        async def both_are_held() -> bool:
+            return len(pages) == 1 and await tab.page.evaluate("held.length") == 300
+
+        async def read_log() -> None:
+            async with tab.page.expect_event("requestfinished"):
+                await pages[0].continue_()
+
+        async def go_on_streaming() -> None:
+            await tab.page.evaluate("release()")
+
+        await until(both_are_held)
+        steps = [read_log, go_on_streaming]
+        for step in steps if first == "log" else reversed(steps):
+            await step()
+            await tab.received(300)
+        await client.post("/v1/topics/orders/events", json=keyed([300]))
+        await tab.received(301)
+        [partition] = await tab.partitions()
+        assert (partition["first"], partition["last"], partition["received"]) == (1, 301, 301)
+        assert partition["repeats"] == partition["lost"] == 0
+        assert tab.faults == []
+
+
+async def test_an_event_published_while_the_page_asks_where_the_topic_stands_is_shown(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+
+    async def publish_meanwhile(route: Route) -> None:
+        asked = await route.fetch()
+        await client.post("/v1/topics/orders/events", json=keyed([1]))
+        await route.fulfill(response=asked)
+
+    await context.route("**/v1/topics/orders", publish_meanwhile, times=1)
+    tab = await Tab.open(context, service.base_url, "orders")
+    await tab.received(1)
+    assert tab.faults == []
+
+
+async def test_an_event_published_while_the_server_is_away_is_stored_once_when_it_is_back(
+    context: BrowserContext, start_process: StartProcess
+) -> None:
+    service = await start_process(retry_milliseconds=200)
+    tab = await Tab.open(context, service.base_url)
+    await tab.create("orders")
+    await tab.state("live")
+    service.kill()
+    await tab.page.click("#publish-button")
+    await expect(tab.page.locator("#publish-result")).to_contain_text("trying again")
+    await service.start()
+    await expect(tab.page.locator("#publish-result")).to_contain_text("Published as 0:1")
+    await tab.received(1)
+
+
+async def test_invalid_json_is_told_where_it_breaks_and_never_sent(
+    context: BrowserContext, service: ThreadService
+) -> None:
+    tab = await Tab.open(context, service.base_url)
+    await tab.create("orders")
+    sent: list[str] = []
+    tab.page.on("request", lambda request: sent.append(request.method))
+    for text, said in (
+        ('{\n  "a": 1,,\n}', "line 2, column 10"),
+        ("", "end of JSON input"),
+        ("NaN", "not valid JSON"),
+        ('1}]},{"events":[{"data":1', "column 2"),
+    ):
+        await tab.page.fill("#publish-data", text)
+        await expect(tab.page.locator("#data-check")).to_contain_text(said)
+        await tab.page.press("#publish-data", "Control+Enter")
+        await expect(tab.page.locator("#publish-data")).to_be_focused()
+    assert "POST" not in sent
+    await tab.page.fill("#publish-data", '"\\u0000"')
+    await tab.page.press("#publish-data", "Control+Enter")
+    await expect(tab.page.locator("#publish-result")).to_contain_text("Not published")
+
+
+async def test_a_refused_topic_name_is_explained(context: BrowserContext, service: ThreadService) -> None:
+    tab = await Tab.open(context, service.base_url)
+    for name in ("Not A Name", "..", "a/b", HOSTILE):
+        await tab.page.fill("#create-name", name)
+        await tab.page.click("#create button")
+        await expect(tab.page.locator("#create-result")).to_have_attribute("data-failed", "true")
+        await expect(tab.page.locator("#create-result")).not_to_be_empty()
+        await tab.page.fill("#create-name", "x")
+        await expect(tab.page.locator("#create-result")).to_be_empty()
+
+
+async def test_an_unknown_topic_is_told_and_not_asked_for_again(
+    context: BrowserContext, service: ThreadService
+) -> None:
+    tab = Tab(await context.new_page(), service.base_url)
+    await tab.page.goto(f"{service.base_url}/#topic=missing")
+    await tab.state("failed")
+    await expect(tab.page.locator("#notices")).to_contain_text("missing")
+
+
+async def test_s84_hostile_text_stays_text(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={"description": HOSTILE[:60]})
+    tab = await Tab.open(context, service.base_url, "orders")
+    readable = HOSTILE.replace("\u2028", "")
+    event = {
+        "key": readable,
+        "type": readable,
+        "id": readable,
+        "subject": readable,
+        "headers": {"x": readable},
+        "data": {HOSTILE: HOSTILE},
+    }
+    answer = await client.post("/v1/topics/orders/events", json={"events": [event]})
+    assert answer.status_code == 201, answer.text
+    await tab.received(1)
+    await tab.page.locator("#events summary").first.click()
+    await expect(tab.page.locator("#events pre")).to_contain_text("<script>")
+    await expect(tab.page.locator("#events .key")).to_have_text(readable)
+    await tab.page.goto(f"{service.base_url}/#topic={HOSTILE}")
+    await tab.state("failed")
+    assert await tab.page.evaluate("window.__p") is None
+    assert await tab.page.locator("#events img, #events script, main img").count() == 0
+    assert tab.faults == []
+
+
+async def test_s84_the_policy_forbids_everything_that_the_page_does_not_need(
+    client: httpx.AsyncClient,
+) -> None:
+    names = ("/", "/static/page.js", "/static/hub-worker.js", "/static/page.css", "/static/favicon.svg")
+    for name in names:
+        answer = await client.get(name)
+        assert answer.status_code == 200
+        policies = answer.headers.get_list("content-security-policy")
+        assert len(policies) == 1
+        rules = dict(rule.strip().split(" ", 1) for rule in policies[0].split(";"))
+        assert rules["default-src"] == rules["base-uri"] == rules["frame-ancestors"] == "'none'"
+        assert rules["script-src"] == rules["connect-src"] == rules["style-src"] == "'self'"
+        assert "unsafe" not in policies[0]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_parts_of_the_page_are_fetched_again_only_when_they_changed(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/static/page.js")
+    assert answer.headers["cache-control"] == "no-cache"
+    again = await client.get("/static/page.js", headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    head = await client.head("/")
+    assert (head.status_code, head.content) == (200, b"")
+    for missing in (
+        "/static/nothing.js",
+        "/static/index.html",
+        "/static/__init__.py",
+        "/static/..%2fmain.py",
+    ):
+        refused = await client.get(missing)
+        assert refused.status_code == 404
+        assert refused.headers["content-type"] == "application/problem+json"
+
+
+async def test_s12_the_eighth_tab_is_as_live_as_the_first(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    for topic in ("orders", "payments"):
+        await client.put(f"/v1/topics/{topic}", json={"partitions": 2})
+    await client.post(
+        "/v1/topics/orders/events", json={"events": [{"key": str(n), "data": n} for n in range(30)]}
+    )
+    tabs, seconds = [], []
+    for start in ("latest", "earliest"):
+        for topic in ("orders", "payments") * 2:
+            began = time.monotonic()
+            tabs.append(await Tab.open(context, service.base_url, topic, start))
+            seconds.append(time.monotonic() - began)
+    # A machine that is busy with other things is slow for the first tab too.
+    assert seconds[7] < max(shared(2.0), 2 * seconds[0])
+    await until(lambda: service.app.state.parts.streams.open == 1)
+    assert (await tabs[7].publish('"from the eighth"', key="k")).endswith(":1")
+    await client.post(
+        "/v1/topics/orders/events", json={"events": [{"key": str(n), "data": n} for n in range(10)]}
+    )
+    for tab, expected in zip(tabs, (10, 1, 10, 1, 40, 1, 40, 1), strict=True):
+        await tab.received(expected)
+        for partition in await tab.partitions():
+            seen = partition["last"] - partition["first"] + 1 if partition["last"] else 0
+            assert partition["received"] == seen
+        assert tab.faults == []
+
+
+async def test_a_tab_that_joins_the_stream_of_another_reads_what_came_before_from_the_log(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={"partitions": 2})
+    events = [{"key": str(n), "data": n} for n in range(300)]
+    await client.post("/v1/topics/orders/events", json={"events": events})
+    first = await Tab.open(context, service.base_url, "orders")
+    second = await Tab.open(context, service.base_url, "orders", "earliest")
+    await second.received(300)
+    await client.post("/v1/topics/orders/events", json={"events": events})
+    await first.received(300)
+    await second.received(600)
+    for partition in await second.partitions():
+        assert (partition["first"], partition["last"]) == (1, partition["received"])
+    await first.page.close()
+    await client.post("/v1/topics/orders/events", json={"events": events})
+    await second.received(900)
+
+
+async def test_s14_a_deleted_topic_ends_the_stream_and_the_browser_stops_asking(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url, "orders")
+    await tab.publish("1")
+    await client.delete("/v1/topics/orders")
+    await tab.state("ended")
+    await expect(tab.page.locator("#notices")).to_contain_text("deleted")
+    await until(lambda: service.app.state.parts.streams.open == 0)
+    before = service.server.server_state.total_requests
+    # Longer than the browser's own reconnection delay would be.
+    await tab.page.wait_for_timeout(service.settings.retry_milliseconds * 2)
+    assert service.server.server_state.total_requests - before <= 2
+    assert service.app.state.parts.streams.open == 0
+
+
+async def test_the_list_can_be_paused_while_the_counters_go_on(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url, "orders")
+    await tab.publish('"first"')
+    await tab.page.click("#pause")
+    await client.post("/v1/topics/orders/events", json={"events": [{"data": n} for n in range(5)]})
+    await tab.received(6)
+    await expect(tab.page.locator("#events-note")).to_have_text("5 newer events")
+    await expect(tab.page.locator("#events li")).to_have_count(1)
+    await tab.page.click("#pause")
+    await expect(tab.page.locator("#events li")).to_have_count(6)
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+async def test_nothing_sticks_out_at_any_width(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient, width: int
+) -> None:
+    await client.put("/v1/topics/orders", json={"partitions": 256})
+    tab = await Tab.open(context, service.base_url, "orders")
+    await tab.publish(json.dumps("word " * 500), key="k" * 200, type_="t" * 200)
+    await tab.page.locator("#events summary").first.click()
+    await tab.page.click(".terminal summary")
+    await tab.page.set_viewport_size({"width": width, "height": 800})
+    assert await tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    wider = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.id || e.className)"
+    assert await tab.page.eval_on_selector_all(".panel, form, main", wider) == []
+
+
+async def test_every_control_has_a_name_and_can_be_reached_by_keyboard(
+    context: BrowserContext, service: ThreadService
+) -> None:
+    tab = await Tab.open(context, service.base_url)
+    await tab.create("orders")
+    unnamed = await tab.page.eval_on_selector_all(
+        "input, textarea, button",
+        "all => all.filter(e => !(e.labels?.length || e.textContent.trim() || e.ariaLabel)).map(e => e.id)",
+    )
+    assert unnamed == []
+    reached = set()
+    await tab.page.focus("body")
+    for _ in range(40):
+        await tab.page.keyboard.press("Tab")
+        reached.add(await tab.page.evaluate("document.activeElement.id || document.activeElement.name"))
+    assert {"topics-refresh", "create-name", "publish-data", "publish-button", "pause", "from"} <= reached

@@ -1,0 +1,228 @@
+"""`gapless key`, and the token that every other command carries."""
+
+import asyncio
+import json
+import re
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.auth.tokens import hash_token
+from tests.cli.test_cli_serve import Served
+from tests.support.cli import GAPLESS, environment
+from tests.support.warm_cli import WarmCli
+
+TOKEN = re.compile(rb"gpls_[A-Za-z0-9_-]{43}\n")
+
+
+async def test_a_key_is_created_listed_and_revoked(
+    warm_cli: WarmCli, dsn: str, connection: asyncpg.Connection
+) -> None:
+    made = await warm_cli(
+        "key", "create", "billing", "--scope", "consume:orders.*/billing", "--scope", "metrics",
+        "--expires-in", "30d", DATABASE_URL=dsn,
+    )  # fmt: skip
+    assert made.code == 0
+    assert TOKEN.fullmatch(made.out), "the token and nothing else, for a script to take"
+    token = made.out.decode().strip()
+    assert token not in made.err
+    assert "consume:orders.*/billing" in made.err
+    assert "shown this once" in made.err
+    row = await connection.fetchrow("select * from gapless.api_key")
+    assert (row["token_hash"], row["name"]) == (hash_token(token), "billing")
+    assert (row["expires_at"] - row["created_at"]).days in (29, 30)
+    await warm_cli("key", "create", "a", "--scope", "admin", DATABASE_URL=dsn)
+
+    listed = (await warm_cli("key", "list", "--json", DATABASE_URL=dsn)).json_lines[0]
+    assert [key["name"] for key in listed] == ["a", "billing"]
+    assert set(listed[1]) == {"name", "scopes", "created_at", "created_by", "expires_at"}
+    assert listed[1]["scopes"] == ["consume:orders.*/billing", "metrics"]
+    assert listed[0]["expires_at"] is None
+    table = (await warm_cli("key", "list", DATABASE_URL=dsn)).out.decode().splitlines()
+    assert table[0].split() == ["NAME", "CREATED", "BY", "EXPIRES", "SCOPES"]
+    assert table[2].endswith("consume:orders.*/billing metrics")
+
+    revoked = await warm_cli("key", "revoke", "billing", DATABASE_URL=dsn)
+    assert (revoked.code, revoked.out) == (0, b"key billing revoked\n")
+    again = await warm_cli("key", "revoke", "billing", DATABASE_URL=dsn)
+    assert (again.code, again.err.count("\n"), "key_not_found" in again.err) == (1, 1, True)
+
+
+async def test_a_name_that_is_taken_and_what_cannot_be_a_key_are_told_in_one_line(
+    warm_cli: WarmCli, dsn: str
+) -> None:
+    await warm_cli("key", "create", "k", "--scope", "admin", DATABASE_URL=dsn)
+    for arguments, code, words in (
+        (["k", "--scope", "admin"], 1, "key_conflict"),
+        (["K", "--scope", "admin"], 1, "name of a key"),
+        (["n", "--scope", "write:orders"], 1, "'write:orders' is not a scope"),
+        (["n", "--scope", "admin", "--expires-in", "soon"], 2, "30d"),
+        (["n", "--scope", "admin", "--expires-in", "0d"], 2, "30d"),
+        (["n", "--scope", "admin", "--expires-in", "99999d"], 2, "30d"),
+    ):
+        refused = await warm_cli("key", "create", *arguments, DATABASE_URL=dsn)
+        assert (refused.code, refused.out) == (code, b""), refused.err
+        assert words in refused.err
+        assert refused.err.count("\n") == 1
+    assert (await warm_cli("key", "create", "n", DATABASE_URL=dsn)).code == 2
+
+
+async def test_without_a_database_it_says_what_to_do(warm_cli: WarmCli, tmp_path: Path) -> None:
+    for variables in ({}, {"DATABASE_URL": "postgresql://127.0.0.1:1/x"}):
+        refused = await warm_cli("key", "list", "--data", tmp_path / "none", **variables)
+        assert refused.code == 2
+        for words in (f"gapless serve --data {tmp_path / 'none'}", "DATABASE_URL"):
+            assert words in refused.err
+    away = await warm_cli("key", "list", DATABASE_URL="postgresql://me:hunter2@127.0.0.1:1/x")
+    assert (away.code, away.err.count("\n"), "hunter2" in away.err) == (1, 1, False)
+
+
+@pytest.fixture
+async def guarded(tmp_path: Path, postgres_bin: Path | None) -> AsyncIterator[Served]:
+    variables = {"GAPLESS_POSTGRES_BIN": str(postgres_bin)} if postgres_bin else {}
+    served = Served(tmp_path / "my data", GAPLESS_AUTHENTICATION="on", **variables)
+    yield await served.start()
+    await served.end(signal.SIGKILL)
+
+
+async def test_the_first_key_is_made_as_the_service_says(warm_cli: WarmCli, guarded: Served) -> None:
+    """On the embedded PostgreSQL, while the service runs on it."""
+    assert "Authentication is on" in guarded.printed
+    command = re.search(r"export GAPLESS_TOKEN=\$\((.*)\)", guarded.printed)
+    assert command
+    shell = await asyncio.create_subprocess_shell(
+        f"exec {GAPLESS} {command[1].partition(' ')[2]}",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment(),
+    )  # fmt: skip
+    out, err = await shell.communicate()
+    assert TOKEN.fullmatch(out), err
+    assert (await warm_cli("key", "list", "--data", guarded.folder)).out.count(b"\n") == 2
+    await guarded.end()
+    assert (await warm_cli("key", "list", "--data", guarded.folder)).code == 2
+
+
+async def test_with_authentication_any_address_will_do(tmp_path: Path, dsn: str) -> None:
+    served = Served(tmp_path, "--host", "0.0.0.0", DATABASE_URL=dsn, GAPLESS_AUTHENTICATION="on")
+    await served.start()
+    assert "Authentication is on" in served.printed
+    assert "WARNING" not in served.printed
+    assert await served.end() == 0
+
+
+async def test_half_of_what_jwts_need_keeps_it_from_starting(warm_cli: WarmCli, tmp_path: Path) -> None:
+    refused = await warm_cli("serve", "--data", tmp_path, GAPLESS_JWT_ISSUER="https://issuer.example")
+    assert refused.code == 2
+    assert "jwt_audience" in refused.err
+    assert refused.err.count("\n") == 1
+
+
+class Guard:
+    """A server that answers everything with one problem, and remembers who came."""
+
+    def __init__(self) -> None:
+        self.status, self.code = 401, "unauthorized"
+        self.heads: list[str] = []
+
+    async def __aenter__(self) -> "Guard":
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    @property
+    def tokens(self) -> list[str | None]:
+        found = [re.search(r"^authorization: (.*)\r$", head, re.M | re.I) for head in self.heads]
+        self.heads = []
+        return [match[1] if match else None for match in found]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        body = json.dumps({"code": self.code, "detail": "Because.", "status": self.status}).encode()
+        writer.write(
+            f"HTTP/1.1 {self.status} X\r\nContent-Type: application/problem+json\r\nConnection: close\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        await writer.drain()
+        writer.close()
+
+
+COMMANDS = (
+    ("topic", "list"),
+    ("topic", "create", "t"),
+    ("publish", "t", "1"),
+    ("read", "t"),
+    ("tail", "t"),
+    ("sub", "list", "t"),
+    ("sub", "seek", "t", "g", "--to", "latest"),
+    ("consume", "t", "g", "--exec", "true"),
+    ("dlq", "list", "t", "g"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+async def test_every_command_sends_the_token_and_a_refusal_names_where_it_comes_from(
+    warm_cli: WarmCli, command: tuple[str, ...]
+) -> None:
+    async with Guard() as guard:
+        refused = await warm_cli(*command, url=guard.url, GAPLESS_TOKEN="secret-token")
+        assert set(guard.tokens) == {"Bearer secret-token"}
+        assert refused.code == 1
+        first, hint = refused.err.splitlines()[-2:]
+        assert first == "gapless: Because. (unauthorized)"
+        assert "GAPLESS_TOKEN" in hint
+        assert "secret-token" not in refused.err
+
+
+async def test_a_token_that_may_not_is_told_apart_from_one_that_is_not_known(warm_cli: WarmCli) -> None:
+    async with Guard() as guard:
+        unknown = (await warm_cli("topic", "list", url=guard.url)).err
+        assert guard.tokens == [None]
+        guard.status, guard.code = 403, "forbidden"
+        forbidden = (await warm_cli("topic", "list", url=guard.url, GAPLESS_TOKEN="x")).err
+        guard.status, guard.code = 404, "topic_not_found"
+        other = (await warm_cli("topic", "list", url=guard.url)).err
+    assert "gapless key create" in unknown
+    assert "lacks a scope" in forbidden
+    assert "GAPLESS_TOKEN" in forbidden
+    assert "GAPLESS_TOKEN" not in other
+
+
+async def test_a_token_may_lie_in_a_file_which_goes_before_the_environment(
+    warm_cli: WarmCli, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("from-file\n")
+    async with Guard() as guard:
+        await warm_cli("--token-file", file, "topic", "list", url=guard.url, GAPLESS_TOKEN="from-variable")
+        await warm_cli("topic", "list", url=guard.url, GAPLESS_TOKEN_FILE=str(file))
+        await warm_cli("topic", "list", url=guard.url, GAPLESS_TOKEN=" from-variable\n")
+        await warm_cli("topic", "list", url=guard.url, GAPLESS_TOKEN="")
+        assert guard.tokens == ["Bearer from-file", "Bearer from-file", "Bearer from-variable", None]
+
+
+async def test_what_is_no_token_is_refused_without_showing_it(warm_cli: WarmCli, tmp_path: Path) -> None:
+    empty, binary = tmp_path / "empty", tmp_path / "binary"
+    empty.write_text("\n")
+    binary.write_bytes(b"\xff\xfe")
+    async with Guard() as guard:
+        for file, words in ((tmp_path / "none", "No such file"), (empty, "no token"), (binary, "no text")):
+            refused = await warm_cli("--token-file", file, "topic", "list", url=guard.url)
+            assert (refused.code, words in refused.err, refused.err.count("\n")) == (2, True, 1)
+        for wrong in ("two words", "a\nX-Evil: yes", "é", "a\x01b"):
+            refused = await warm_cli("topic", "list", url=guard.url, GAPLESS_TOKEN=wrong)
+            assert (refused.code, "GAPLESS_TOKEN" in refused.err) == (2, True)
+            assert wrong not in refused.err
+        assert guard.heads == []
+
+
+async def test_there_is_no_option_for_the_token_itself(warm_cli: WarmCli) -> None:
+    """Whoever may list processes would see it."""
+    refused = await warm_cli("--token", "secret", "topic", "list")
+    assert refused.code == 2

@@ -1,0 +1,347 @@
+"""`gapless publish`: every line once, in order, with its bytes, whatever is killed in between."""
+
+import asyncio
+import gzip
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import StartProcess
+from tests.support.cli import gapless, start
+from tests.support.service import ThreadService
+from tests.support.wait import until
+
+
+@pytest.fixture
+async def url(service: ThreadService) -> str:
+    return service.base_url
+
+
+async def create(url: str, topic: str = "orders", partitions: int = 1) -> None:
+    async with httpx.AsyncClient(base_url=url, timeout=10) as client:
+        (await client.put(f"/v1/topics/{topic}", json={"partitions": partitions})).raise_for_status()
+
+
+async def stored(url: str, topic: str = "orders") -> list[dict[str, Any]]:
+    read = await gapless("read", topic, "--json", url=url)
+    assert read.code == 0, read.err
+    return read.json_lines
+
+
+async def held(url: str, topic: str = "orders") -> int:
+    """How many events the topic has."""
+    async with httpx.AsyncClient(base_url=url, timeout=10) as client:
+        found = (await client.get(f"/v1/topics/{topic}")).json()
+    return sum(bounds["tip"] - bounds["earliest"] + 1 for bounds in found["bounds"])
+
+
+def numbered(count: int) -> bytes:
+    return b"".join(b'{"n":%d}\n' % n for n in range(count))
+
+
+def ns(events: list[dict[str, Any]]) -> list[int]:
+    return [event["data"]["n"] for event in events]
+
+
+async def test_one_event_is_published_and_its_place_is_printed(url: str) -> None:
+    await create(url)
+    first = await gapless(
+        "publish", "orders", '{"total": 1.10}', "--type", "order.placed", "--key-value", "customer-7", url=url
+    )
+    assert (first.code, first.out) == (0, b"orders partition 0 offset 1\n")
+    second = await gapless("publish", "orders", "[1]", "--json", url=url)
+    assert second.json_lines == [{"topic": "orders", "partition": 0, "offset": 2}]
+    read = await gapless("read", "orders", "--json", url=url)
+    event, other = read.json_lines
+    assert (event["type"], event["key"]) == ("order.placed", "customer-7")
+    assert read.out.splitlines()[0].endswith(b'"data":{"total": 1.10}}')
+    assert "key" not in other
+
+
+async def test_text_is_published_as_a_json_string(url: str) -> None:
+    await create(url)
+    assert (await gapless("publish", "orders", "hello, world", "--text", url=url)).code == 0
+    assert (await gapless("publish", "orders", "-", "--text", url=url, stdin=b'a "b"\n\nc\r\n')).code == 0
+    assert [event["data"] for event in await stored(url)] == ["hello, world", 'a "b"', "c"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["{"], "neither a file nor JSON"),
+        (["missing.ndjson"], "neither a file nor JSON"),
+        (["1", "--type", "a", "--type-field", "b"], "not both"),
+        (["1", "--key", "a", "--key-value", "b"], "not both"),
+        (["1", "--text", "--key", "a"], "no fields"),
+        (["-", "--idempotency-prefix", 'a"b'], "no quotes"),
+        (["-", "--idempotency-prefix", "x" * 200], "printable"),
+    ],
+)
+async def test_what_makes_no_sense_is_a_usage_error(url: str, arguments: list[str], said: str) -> None:
+    await create(url)
+    result = await gapless("publish", "orders", *arguments, url=url)
+    assert result.code == 2
+    assert said in result.err
+
+
+async def test_an_unknown_topic_is_told_before_anything_is_read(url: str) -> None:
+    result = await gapless("publish", "orders", "-", url=url, stdin=b"1\n")
+    assert result.code == 1
+    assert "(topic_not_found)" in result.err
+    assert "`gapless topic create` makes one" in result.err.splitlines()[1]
+    assert result.err.count("\n") == 2
+
+
+async def test_the_bytes_of_every_line_come_back(url: str, tmp_path: Path) -> None:
+    await create(url)
+    lines = [
+        b'{"a":1.10,"b":12345678901234567890,"a":2}',
+        '"\\u2028 \u2028 \U0001f600"'.encode(),
+        b"[ 1 ,\t2 ]",
+        b"-0",
+        b"null",
+        b'""',
+    ]
+    file = tmp_path / "lines.ndjson"
+    file.write_bytes(b"\r\n".join(lines))
+    assert (await gapless("publish", "orders", file, url=url)).code == 0
+    read = await gapless("read", "orders", "--json", url=url)
+    assert [line.split(b',"data":', 1)[1][:-1] for line in read.out.splitlines()] == lines
+
+
+async def test_fields_of_a_line_become_its_attributes(url: str) -> None:
+    await create(url, partitions=4)
+    lines = [
+        {"user": {"id": 7}, "at": "2015-09-12T00:46:58.771Z", "kind": "edit", "ref": "r-1"},
+        {"user": {}, "at": "2015-09-12T02:46:59+02:00", "kind": "view", "ref": "r-2"},
+    ]
+    options = ["--key", "user.id?", "--time", "at", "--type-field", "kind", "--id", "ref"]
+    text = "\n".join(map(json.dumps, lines)).encode()
+    result = await gapless("publish", "orders", "-", *options, url=url, stdin=text)
+    assert result.code == 0, result.err
+    edit, view = sorted(await stored(url), key=lambda event: str(event["type"]))
+    assert (edit["key"], edit["time"], edit["id"]) == ("7", "2015-09-12T00:46:58.771Z", "r-1")
+    assert (view["time"], view["type"], "key" in view) == ("2015-09-12T00:46:59Z", "view", False)
+
+
+@pytest.mark.parametrize("ending", [".ndjson", ".ndjson.gz"])
+async def test_a_file_published_again_adds_nothing_even_under_another_name(
+    url: str, tmp_path: Path, ending: str
+) -> None:
+    await create(url, partitions=4)
+    content = numbered(2_500)
+    file = tmp_path / f"events{ending}"
+    file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    first = await gapless("publish", "orders", file, "--json", url=url)
+    assert first.json_lines[0] | {"seconds": 0} == {
+        "topic": "orders", "published": 2_500, "replayed": 0, "refused": 0, "seconds": 0
+    }  # fmt: skip
+    copy = file.rename(tmp_path / f"copy{ending}")
+    again = await gapless("publish", "orders", copy, url=url)
+    assert again.code == 0
+    assert "0 events published" in again.err
+    assert "2,500 were there already" in again.err
+    assert await held(url) == 2_500
+
+
+async def test_a_named_pipe_is_published_like_standard_input(url: str, tmp_path: Path) -> None:
+    await create(url)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    publishing = asyncio.create_task(gapless("publish", "orders", pipe, url=url))
+    await asyncio.to_thread(pipe.write_bytes, numbered(3))
+    result = await publishing
+    assert result.code == 0, result.err
+    assert ns(await stored(url)) == [0, 1, 2]
+
+
+async def test_standard_input_is_published_once_per_prefix(url: str) -> None:
+    await create(url)
+    content = numbered(1_500)
+    for prefix, expected in (("one", 1_500), ("one", 1_500), ("two", 3_000)):
+        result = await gapless(
+            "publish", "orders", "-", "--idempotency-prefix", prefix, url=url, stdin=content
+        )
+        assert result.code == 0, result.err
+        assert await held(url) == expected
+    assert (await gapless("publish", "orders", "-", url=url, stdin=content)).code == 0
+    assert await held(url) == 4_500
+
+
+async def test_a_prefix_that_was_used_for_other_lines_is_refused(url: str) -> None:
+    await create(url)
+    options = ["publish", "orders", "-", "--idempotency-prefix", "p"]
+    assert (await gapless(*options, url=url, stdin=b"1\n2\n")).code == 0
+    result = await gapless(*options, url=url, stdin=b"1\n3\n")
+    assert result.code == 1
+    assert "lines 1-2 were published before under this prefix" in result.err
+    assert await held(url) == 2
+
+
+async def test_a_pipe_that_pauses_is_published_before_it_ends(url: str) -> None:
+    await create(url)
+    process = await start(["publish", "orders", "-"], url=url, stdin=asyncio.subprocess.PIPE)
+    assert process.stdin is not None
+    for count in (1, 2):
+        process.stdin.write(b"%d\n" % count)
+        await process.stdin.drain()
+
+        async def arrived(expected: int = count) -> bool:
+            return await held(url) == expected
+
+        await until(arrived, within_seconds=30)
+    process.stdin.close()
+    assert await process.wait() == 0
+
+
+BAD_LINES = {
+    3: (b"{", "invalid_json"),
+    5: (b"NaN", "invalid_json"),
+    7: (b'{"n":7,"x":"\xff"}', "invalid_json"),
+    8: (b'{"n":8,"x":"\\u0000"}', "unstorable_character"),
+    9: (b'{"n":9,"x":"\\ud800 "}', "invalid_json"),
+    1_200: (b'{"n":1,"x":' + b"[" * 200 + b"]" * 200 + b"}", "too_deep"),
+    1_201: (b'{"n":1,"x":' + b"9" * 500 + b"}", "number_out_of_range"),
+    1_202: (b'{"n":1,"x":"' + b"y" * 1_100_000 + b'"}', "event_too_large"),
+    1_203: (b'{"k":1}', "missing_field"),
+    1_204: (b'{"n":"a\\u0007b"}', "control_character"),
+    1_205: (b"[" * 100_000, "invalid_json"),
+}
+
+
+async def test_refused_lines_are_named_and_the_rest_goes_in_once(url: str, tmp_path: Path) -> None:
+    await create(url, partitions=2)
+    lines = [b'{"n":%d}' % number for number in range(1, 2_101)]
+    for number, (line, _) in BAD_LINES.items():
+        lines[number - 1] = line
+    file = tmp_path / "mixed.ndjson"
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    for attempt in ("first", "again"):
+        result = await gapless("publish", "orders", file, "--key", "n", "--no-progress", url=url)
+        assert result.code == 1, attempt
+        said = [line for line in result.err.splitlines() if " refused: " in line]
+        told = {int(line.split()[1]): line.rsplit("(", 1)[1].rstrip(")") for line in said}
+        assert told == {number: code for number, (_, code) in BAD_LINES.items()}
+        assert len(said) == len(BAD_LINES)
+        assert await held(url) == 2_100 - len(BAD_LINES)
+    good = set(range(1, 2_101)) - set(BAD_LINES)
+    assert sorted(ns(await stored(url))) == sorted(good)
+
+
+async def test_one_event_that_is_refused_is_an_error(url: str) -> None:
+    await create(url)
+    result = await gapless("publish", "orders", '"\\u0000"', url=url)
+    assert result.code == 1
+    assert "(unstorable_character)" in result.err
+
+
+async def test_a_client_killed_in_the_middle_goes_on_without_a_duplicate(url: str) -> None:
+    await create(url, partitions=3)
+    content = numbered(6_000)
+    options = ["publish", "orders", "-", "--idempotency-prefix", "load", "--key", "n"]
+    for part in (1_500, 3_700):
+        killed = await start(options, url=url, stdin=asyncio.subprocess.PIPE)
+        assert killed.stdin is not None
+        killed.stdin.write(b"".join(content.splitlines(keepends=True)[:part]))
+        await killed.stdin.drain()
+
+        async def some(expected: int = part // 1_000 * 1_000) -> bool:
+            return await held(url) >= expected
+
+        await until(some)
+        killed.kill()
+        await killed.wait()
+    result = await gapless(*options, "--json", url=url, stdin=content)
+    assert result.code == 0, result.err
+    counts = result.json_lines[0]
+    assert counts["replayed"] >= 3_000
+    assert counts["published"] + counts["replayed"] == 6_000
+    assert sorted(ns(await stored(url))) == list(range(6_000))
+
+
+async def test_a_server_killed_in_the_middle_and_started_again_gets_every_line_once(
+    start_process: StartProcess,
+) -> None:
+    service = await start_process()
+    await create(service.base_url)
+    process = await start(["publish", "orders", "-"], url=service.base_url, stdin=asyncio.subprocess.PIPE)
+    assert process.stdin is not None
+    lines = numbered(30_000).splitlines(keepends=True)
+    process.stdin.write(b"".join(lines[:9_000]))
+    await process.stdin.drain()
+
+    async def some() -> bool:
+        return await held(service.base_url) >= 1_000
+
+    await until(some)
+    service.kill()
+    process.stdin.write(b"".join(lines[9_000:]))
+    process.stdin.close()
+    await service.start()
+    _, err = await process.communicate()
+    assert process.returncode == 0, err
+    assert ns(await stored(service.base_url)) == list(range(30_000))
+
+
+async def test_a_server_that_stays_away_ends_the_command_with_what_is_in(start_process: StartProcess) -> None:
+    service = await start_process()
+    await create(service.base_url)
+    options = ["publish", "orders", "-", "--idempotency-prefix", "p", "--retry-seconds", "0.5"]
+    process = await start(options, url=service.base_url, stdin=asyncio.subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(numbered(2_500))
+    await process.stdin.drain()
+
+    async def some() -> bool:
+        return await held(service.base_url) == 2_000
+
+    await until(some)
+    service.kill()
+    process.stdin.close()
+    _, err = await process.communicate()
+    assert process.returncode == 3
+    assert b"everything up to line 2000 is in; run the same command again to go on" in err
+
+
+async def test_a_truncated_gzip_file_is_a_failure(url: str, tmp_path: Path) -> None:
+    await create(url)
+    file = tmp_path / "cut.ndjson.gz"
+    file.write_bytes(gzip.compress(numbered(5_000))[:-20])
+    result = await gapless("publish", "orders", file, url=url)
+    assert result.code == 1
+    assert "ends in the middle of its gzip data" in result.err
+
+
+async def test_progress_tells_events_rate_and_what_is_left(url: str, tmp_path: Path) -> None:
+    await create(url)
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(numbered(3_000))
+    result = await gapless("publish", "orders", file, "--progress", url=url)
+    assert "1,000 events · " in result.err
+    assert "/s · " in result.err
+    assert " left\n" in result.err
+    quiet = await gapless("publish", "orders", file, "--no-progress", url=url)
+    assert len(quiet.err.splitlines()) == 1
+
+
+async def test_an_interrupted_publish_says_how_to_go_on(url: str) -> None:
+    await create(url)
+    options = ["publish", "orders", "-", "--idempotency-prefix", "p"]
+    process = await start(options, url=url, stdin=asyncio.subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(numbered(1_500))
+    await process.stdin.drain()
+
+    async def some() -> bool:
+        return await held(url) == 1_000
+
+    await until(some)
+    process.send_signal(signal.SIGINT)
+    _, err = await process.communicate()
+    assert process.returncode == 130
+    assert err == b"stopped: everything up to line 1000 is in; run the same command again to go on\n"

@@ -1,0 +1,231 @@
+"""`gapless serve` as a newcomer meets it, with a PostgreSQL of its own; `migrate` and `uninstall`."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import httpx
+import pytest
+
+from tests.support.cli import GAPLESS, environment, gapless
+from tests.support.wait import until
+
+FIRST_START_SECONDS = 40.0
+
+
+class Served:
+    """A running `gapless serve`, and what it printed."""
+
+    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
+        self.folder = folder
+        self.options = options
+        self.variables = variables
+        self.process: asyncio.subprocess.Process | None = None
+        self.printed = ""
+
+    async def start(self) -> "Served":
+        self.process = await asyncio.create_subprocess_exec(
+            GAPLESS,
+            "serve",
+            "--port",
+            "0",
+            "--data",
+            str(self.folder),
+            *self.options,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=environment(**self.variables),
+        )
+        assert self.process.stdout is not None
+        self.printed = ""
+        async with asyncio.timeout(FIRST_START_SECONDS):
+            while "Ctrl-C" not in self.printed:
+                text = await self.process.stdout.readline()
+                assert text, f"ended: {self.printed}"
+                self.printed += text.decode()
+        return self
+
+    @property
+    def url(self) -> str:
+        found = re.search(r"http://\S+:\d+", self.printed)
+        assert found
+        return found[0]
+
+    @property
+    def postgres_pid(self) -> int:
+        return int((self.folder / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+
+    async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+        async with asyncio.timeout(20):
+            return await self.process.wait()
+
+
+@pytest.fixture
+async def served(tmp_path: Path, postgres_bin: Path | None) -> AsyncIterator[Served]:
+    variables = {"GAPLESS_POSTGRES_BIN": str(postgres_bin)} if postgres_bin else {}
+    served = await Served(tmp_path / "my data", **variables).start()
+    yield served
+    await served.end(signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_one_command_serves_and_says_what_to_try_next(served: Served) -> None:
+    assert "Authentication is off: any program on this machine can do everything." in served.printed
+    for command in (
+        "topic create orders",
+        'publish orders \'{"hello": "world"}\'',
+        "tail orders --from earliest",
+    ):
+        assert f"gapless --url {served.url} {command}" in served.printed
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        assert "<title>Gapless</title>" in (await client.get("/")).text
+    assert (await gapless("topic", "create", "orders", url=served.url)).code == 0
+    assert (await gapless("publish", "orders", '{"hello": "world"}', url=served.url)).code == 0
+    tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "1", url=served.url)
+    assert tailed.json_lines[0]["data"] == {"hello": "world"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_stops_everything_cleanly_and_the_data_stays(
+    served: Served, number: signal.Signals
+) -> None:
+    await gapless("topic", "create", "orders", url=served.url)
+    await gapless("publish", "orders", "1", url=served.url)
+    postgres = served.postgres_pid
+    assert await served.end(number) == 0
+    await until(lambda: not alive(postgres))
+    assert not (served.folder / "postgres" / "postmaster.pid").exists()
+    await served.start()
+    assert (await gapless("publish", "orders", "2", url=served.url)).out.endswith(b"offset 2\n")
+
+
+async def test_kill_minus_9_leaves_nothing_running_and_loses_nothing(served: Served) -> None:
+    await gapless("topic", "create", "orders", url=served.url)
+    await gapless("publish", "orders", "1", url=served.url)
+    postgres = served.postgres_pid
+    await served.end(signal.SIGKILL)
+    await until(lambda: not alive(postgres))
+    await served.start()
+    assert len((await gapless("read", "orders", "--json", url=served.url)).json_lines) == 1
+
+
+async def test_a_data_folder_in_use_is_refused_with_its_owner(served: Served) -> None:
+    second = await gapless("serve", "--port", "0", "--data", served.folder)
+    assert second.code == 1
+    assert served.process is not None
+    assert f"in use by process {served.process.pid}" in second.err
+    assert "Traceback" not in second.err
+
+
+async def test_a_busy_port_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = str(busy.getsockname()[1])
+        refused = await gapless("serve", "--port", port, "--data", tmp_path / "data")
+    assert refused.code == 1
+    assert f"cannot listen on 127.0.0.1 port {port}" in refused.err
+    assert "--port" in refused.err
+    assert not (tmp_path / "data").exists()
+
+
+async def test_other_addresses_than_loopback_need_to_be_asked_for(tmp_path: Path) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
+        refused = await gapless("serve", "--host", host, "--port", "0", "--data", tmp_path / "data")
+        assert refused.code == 2
+        assert "authentication is off" in refused.err
+        assert "GAPLESS_AUTHENTICATION=on" in refused.err
+        assert "--insecure-bind" in refused.err
+    assert not (tmp_path / "data").exists()
+
+
+async def test_an_open_address_is_warned_about(tmp_path: Path, dsn: str) -> None:
+    open_to_all = Served(tmp_path, "--host", "0.0.0.0", "--insecure-bind", DATABASE_URL=dsn)
+    await open_to_all.start()
+    assert "WARNING: authentication is off" in open_to_all.printed
+    assert await open_to_all.end() == 0
+
+
+async def test_settings_that_make_no_sense_are_told(tmp_path: Path) -> None:
+    assert (await gapless("serve", "--port", "99999", "--data", tmp_path)).code == 2
+    typed = await gapless("serve", "--workers", "1000", "--data", tmp_path)
+    assert (typed.code, "--workers: " in typed.err) == (2, True)
+    no_file = {"JWT_JWKS_FILE": str(tmp_path / "none.json"), "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"}
+    for settings, told in (
+        ({"POOL_MAX": "many"}, "GAPLESS_POOL_MAX: "),
+        ({"JWT_ISSUER": "https://issuer.example"}, "gapless: jwt_issuer without jwt_audience"),
+        (no_file, f"GAPLESS_JWT_JWKS_FILE: cannot read {tmp_path}/none.json"),
+    ):
+        process = await asyncio.create_subprocess_exec(
+            *(GAPLESS, "serve", "--data", tmp_path),
+            stderr=asyncio.subprocess.PIPE,
+            env=environment(**{f"GAPLESS_{name}": value for name, value in settings.items()}),
+        )
+        _, err = await process.communicate()
+        assert process.returncode == 2
+        assert told in err.decode()
+
+
+async def run_with(dsn: str | None, *arguments: str) -> tuple[int, str, str]:
+    variables = {"DATABASE_URL": dsn} if dsn else {}
+    process = await asyncio.create_subprocess_exec(
+        GAPLESS,
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment(**variables),
+    )
+    out, err = await process.communicate()
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+async def test_a_database_is_migrated_once_and_uninstalled_only_on_yes(empty_dsn: str) -> None:
+    code, out, _ = await run_with(empty_dsn, "migrate")
+    assert (code, "applied 0001" in out) == (0, True)
+    code, out, _ = await run_with(empty_dsn, "migrate")
+    assert (code, out) == (0, "nothing to do: the schema is up to date\n")
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        assert (await run_with(empty_dsn, "uninstall"))[0] == 2
+        assert await connection.fetchval("select to_regnamespace('gapless') is not null")
+        assert (await run_with(empty_dsn, "uninstall", "--yes"))[0] == 0
+        assert await connection.fetchval("select to_regnamespace('gapless') is null")
+    finally:
+        await connection.close()
+
+
+async def test_serve_migrates_a_database_of_ones_own_when_asked(tmp_path: Path, empty_dsn: str) -> None:
+    served = await Served(tmp_path, "--migrate", DATABASE_URL=empty_dsn).start()
+
+    async def created() -> bool:
+        return (await gapless("topic", "create", "orders", url=served.url)).code == 0
+
+    await until(created, within_seconds=30)
+    assert await served.end() == 0
+
+
+async def test_the_schema_can_be_printed_for_psql_without_a_database() -> None:
+    code, out, _ = await run_with(None, "migrate", "--print")
+    assert (code, "create or replace function gapless.publish(" in out) == (0, True)
+
+
+async def test_migrating_without_a_database_or_with_one_that_is_away_is_told_in_one_line() -> None:
+    code, _, err = await run_with(None, "migrate")
+    assert (code, "set DATABASE_URL" in err) == (2, True)
+    code, _, err = await run_with("postgresql://nobody@127.0.0.1:1/nothing", "migrate")
+    assert (code, err.count("\n")) == (1, 1)

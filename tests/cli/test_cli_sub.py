@@ -1,0 +1,214 @@
+"""`gapless sub`: groups from their creation to their end, and how they are told to be."""
+
+import asyncio
+import json
+import os
+import pty
+
+import httpx
+import pytest
+
+from tests.support.cli import start
+from tests.support.http_group import Group, create_group
+from tests.support.service import ThreadService
+from tests.support.warm_cli import WarmCli
+
+
+@pytest.fixture
+async def url(service: ThreadService) -> str:
+    return service.base_url
+
+
+async def test_a_group_is_created_changed_shown_and_deleted(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    await client.put("/v1/topics/orders", json={"partitions": 2})
+    assert (await warm_cli("sub", "list", "orders", url=url)).out == b""
+    settings = [
+        "--ordering", "key", "--on-dead-letter", "block", "--lease-seconds", "20", "--max-attempts", "3",
+        "--backoff", "0.5", "--max-backoff", "60", "--max-in-flight", "1000", "--heartbeat", "5",
+        "--heartbeat-timeout", "600",
+    ]  # fmt: skip
+    create = ["sub", "create", "orders", "billing", "--from", "earliest", *settings]
+    created = await warm_cli(*create, url=url)
+    assert (created.out, created.err) == (b"group billing of orders created, from earliest\n", "")
+    assert (await warm_cli(*create, url=url)).out == b"group billing of orders was there already\n"
+    other = await warm_cli("sub", "create", "orders", "billing", "--ordering", "none", url=url)
+    assert (other.code, "(subscription_conflict)" in other.err) == (1, True)
+    changes = ["--heartbeat-timeout", "none", "--max-in-flight", "off", "--on-dead-letter", "continue"]
+    changed = await warm_cli("sub", "alter", "orders", "billing", *changes, url=url)
+    assert changed.code == 0, changed
+    assert changed.out.startswith(b"group billing of orders changed: on_dead_letter, ")
+    shown = (await warm_cli("sub", "show", "orders", "billing", "--json", url=url)).json_lines[0]
+    expected = {
+        "name": "billing", "status": "ACTIVE", "ordering": "key", "on_dead_letter": "continue",
+        "lease_seconds": 20, "max_attempts": 3, "backoff_seconds": 0.5, "max_backoff_seconds": 60,
+        "max_in_flight": None, "heartbeat_seconds": 5, "heartbeat_timeout_seconds": None, "lag": 0,
+    }  # fmt: skip
+    assert {name: shown.get(name) for name in expected} == expected
+    await create_group(client, name="audit", partitions=2)
+    await Group(client, "orders", "audit").publish(1, 2, 3, key="a")
+    audit = await Group(client, "orders", "audit").post("claim", {"member": "m", "max_events": 1})
+    await Group(client, "orders", "audit").post(f"leases/{audit['lease']['token']}/reject")
+    listed = (await warm_cli("sub", "list", "orders", url=url)).out.decode().splitlines()
+    assert [line.split()[:5] for line in listed] == [
+        ["NAME", "STATUS", "LAG", "DEAD", "ORDERING"],
+        ["audit", "ACTIVE", "2", "1", "partition"],
+        ["billing", "ACTIVE", "3", "0", "key"],
+    ]
+    assert (await warm_cli("sub", "delete", "orders", "billing", url=url)).code == 2
+    assert (await warm_cli("sub", "delete", "orders", "billing", "--yes", url=url)).code == 0
+    gone = await warm_cli("sub", "show", "orders", "billing", url=url)
+    assert (gone.code, "(subscription_not_found)" in gone.err) == (1, True)
+
+
+async def test_the_health_of_a_group_is_shown_for_people(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    group = await create_group(client, heartbeat_timeout_seconds=3600)
+    await group.publish(*range(12))
+    claim = await group.post("claim", {"member": "m", "max_events": 10})
+    lease = claim["lease"]["token"]
+    await group.post(f"leases/{lease}/ack", {"up_to": 4})
+    await group.post(f"leases/{lease}/reject", {"offsets": [5], "reason": "no good"})
+    beat = await warm_cli("sub", "heartbeat", "orders", "billing", "--member", "m", url=url)
+    assert beat.out == b"group billing of orders is ACTIVE\n"
+    await warm_cli("sub", "pause", "orders", "billing", "--reason", "moving house", url=url)
+    await warm_cli("sub", "pause", "orders", "billing", url=url)
+    out = (await warm_cli("sub", "show", "orders", "billing", url=url)).out.decode()
+    found = {line[:20].strip(): line[21:] for line in out.split("\n\n")[0].splitlines()}
+    assert found["group"] == "billing of orders"
+    assert (found["status"], found["reason"]) == ("PAUSED", "moving house")
+    assert found["since"].endswith(" s ago)")
+    assert " s ago)" in found["last heartbeat"]
+    assert found["lag"].startswith("11 events")
+    assert [found[name] for name in ("waiting", "retrying", "dead", "discarded")] == ["2", "0", "1", "0"]
+    assert (found["lease"], found["max attempts"], found["on dead letter"]) == ("30 s", "5", "continue")
+    assert found["heartbeat"] == "every 10 s, DEAD after 1 h 0 min without"
+    heads, row = out.split("\n\n")[1].splitlines()
+    assert heads.split()[:4] == ["PARTITION", "EARLIEST", "TIP", "POSITION"]
+    assert heads.split()[-3:] == ["DEAD", "DISCARDED", "SKIPPED"]
+    assert row.split()[:5] == ["0", "1", "12", "11", "11"]
+    assert "RETRYING counts" not in out
+    await group.post(f"leases/{lease}/release")
+    out = (await warm_cli("sub", "show", "orders", "billing", url=url)).out.decode()
+    assert out.endswith(
+        "\n\nRETRYING counts events that wait for another delivery, also those that were given back.\n"
+    )
+
+
+async def test_who_holds_what_is_listed_for_people_and_programs(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    await client.put("/v1/topics/orders")
+    await warm_cli("sub", "create", "orders", "billing", "--from", "earliest", url=url)
+    nobody = await warm_cli("sub", "leases", "orders", "billing", url=url)
+    assert (nobody.code, nobody.out) == (0, b"")
+    assert nobody.err == "nobody holds events of group billing of orders\n"
+    await client.post("/v1/topics/orders/events", json={"events": [{"data": n} for n in range(3)]})
+    await client.post(
+        "/v1/topics/orders/subscriptions/billing/claim", json={"member": "worker-1", "max_events": 2}
+    )
+    heads, row = (await warm_cli("sub", "leases", "orders", "billing", url=url)).out.decode().splitlines()
+    assert heads.split()[:5] == ["PARTITION", "OFFSETS", "EVENTS", "ATTEMPT", "MEMBER"]
+    assert row.split()[:5] == ["0", "1-2", "2", "1", "worker-1"]
+    (lease,) = (
+        await warm_cli("sub", "leases", "orders", "billing", "--partition", "0", "--json", url=url)
+    ).json_lines[0]
+    assert (lease["member"], lease["last_offset"]) == ("worker-1", 2)
+
+
+async def test_a_group_is_paused_resumed_sought_and_cancelled(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    group = await create_group(client, partitions=2)
+    for key in ("a", "b", "c"):
+        await group.publish(1, 2, 3, 4, key=key)
+    tips = {p["partition"]: p["tip"] for p in (await group.health())["partitions"]}
+    await group.post("claim", {"member": "m"})
+
+    paused = await warm_cli("sub", "pause", "orders", "billing", url=url)
+    assert paused.out == b"group billing of orders is PAUSED\n"
+    resumed = await warm_cli("sub", "resume", "orders", "billing", "--json", url=url)
+    assert resumed.json_lines[0]["status"] == "ACTIVE"
+
+    dry = await warm_cli("sub", "seek", "orders", "billing", "--to", "latest", "--dry-run", url=url)
+    assert dry.err == "a dry run: nothing was changed; 0 events would come again\n"
+    rows = [line.split() for line in dry.out.decode().splitlines()]
+    heads = "PARTITION FROM TO LEASES WOULD BE LOST DEAD LETTERS WOULD BE REMOVED"
+    assert rows[0] == heads.split()
+    assert [(int(row[0]), int(row[2])) for row in rows[1:]] == [(p, tip + 1) for p, tip in tips.items()]
+    assert sum(int(row[3]) for row in rows[1:]) == 1
+    assert (await positions(group)) != [tip + 1 for tip in tips.values()]
+    places = ",".join(f"{partition}:{tip}" for partition, tip in tips.items() if tip)
+    assert (await warm_cli("sub", "seek", "orders", "billing", "--to", places, url=url)).code == 0
+    assert (await positions(group)) == [max(tip, 1) for tip in tips.values()]
+    again = (await positions(group))[0] - 1
+    one = ["sub", "seek", "orders", "billing", "--to", "earliest", "--partition", "0"]
+    moved = await warm_cli(*one, url=url)
+    assert "LEASES LOST  DEAD LETTERS REMOVED" in moved.out.decode()
+    assert moved.err == f"the group goes on from there; {again} events come again\n"
+    assert (await positions(group))[0] == 1
+    assert (await warm_cli(*one, "--json", url=url)).json_lines[0]["dry_run"] is False
+
+    assert (await warm_cli("sub", "cancel", "orders", "billing", url=url)).code == 2
+    cancelled = await warm_cli(
+        "sub", "cancel", "orders", "billing", "--yes", "--reason", "sold", "--json", url=url
+    )
+    assert json.loads(cancelled.out)["reason"] == "sold"
+    refused = await warm_cli("sub", "resume", "orders", "billing", url=url)
+    assert (refused.code, "(subscription_conflict)" in refused.err) == (1, True)
+
+
+async def positions(group: Group) -> list[int]:
+    return [partition["position"] for partition in (await group.health())["partitions"]]
+
+
+async def test_what_is_wrong_is_told_in_one_line_and_what_is_missing_with_how_to_make_it(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    unknown = await warm_cli("sub", "list", "orders", url=url)
+    assert (unknown.code, "(topic_not_found)" in unknown.err) == (1, True)
+    await client.put("/v1/topics/orders", json={})
+    for arguments, code, text in (
+        (["create", "orders", "Bad Name"], 1, "(invalid_subscription_name)"),
+        (["create", "orders", "a/b"], 2, "is not the name of a group"),
+        (["create", "orders", "g", "--max-attempts", "0"], 1, "(invalid_argument)"),
+        (["create", "orders", "g", "--max-in-flight", "many"], 2, "max_in_flight is a number or none"),
+        (["create", "orders", "g", "--from", "99"], 1, "offset 99 of partition 0 lies beyond its end"),
+        (["create", "orders", "g", "--from", "2026-11-28T09:30:00"], 2, "needs a zone, as in 2026-11-28T09:"),
+        (["create", "orders", "g", "--from", "2026-11-28"], 2, "a time needs a zone"),
+        (["seek", "orders", "g", "--to", "soon"], 2, "such as 0:17,1:40, not 'soon'"),
+        (["seek", "orders", "g", "--to", "2026-11-31T09:30:00Z"], 2, "a place is earliest, latest, a time"),
+        (["seek", "orders", "g", "--to", "20261128T093000Z"], 2, "a place is earliest, latest, a time"),
+        (["seek", "orders", "g", "--to", "2026-11-28T09:30:00.5+01:00"], 1, "(subscription_not_found)"),
+        (["alter", "orders", "g"], 2, "give at least one setting"),
+    ):
+        result = await warm_cli("sub", *arguments, url=url)
+        told = 2 if "not_found" in text else 1
+        assert (result.code, text in result.err, result.err.count("\n")) == (code, True, told), result
+
+
+async def test_who_answers_no_has_changed_nothing(url: str, client: httpx.AsyncClient) -> None:
+    group = await create_group(client)
+    ours, theirs = pty.openpty()
+    try:
+        process = await start(["sub", "delete", "orders", "billing"], url=url, stdin=theirs)
+        os.write(ours, b"n\n")
+        async with asyncio.timeout(20):
+            _, err = await process.communicate()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (process.returncode, err.decode().endswith("nothing was changed\n")) == (1, True), err
+    assert (await group.health())["status"] == "ACTIVE"
+
+
+async def test_the_defaults_of_settings_are_those_of_new_groups(warm_cli: WarmCli) -> None:
+    created, altered = [
+        " ".join((await warm_cli("sub", verb, "--help", url="http://127.0.0.1:1")).out.decode().split())
+        for verb in ("create", "alter")
+    ]
+    for default in ("latest", "partition", "at_least_once", "continue", 30, 5, 1, 300, "none", 10):
+        assert f"[default: {default}]" in created
+    assert "[default:" not in altered

@@ -1,0 +1,249 @@
+"""`gapless tail`: every event in order, over restarts of the server and kills of its own."""
+
+import asyncio
+import json
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import StartProcess, StartService
+from tests.support.cli import gapless, start
+from tests.support.service import ThreadService
+from tests.support.sse import open_stream
+from tests.support.wait import until
+
+EVENTS = 4_000
+
+
+@pytest.fixture
+async def url(service: ThreadService) -> str:
+    return service.base_url
+
+
+async def create(url: str, topic: str = "orders", partitions: int = 1) -> None:
+    async with httpx.AsyncClient(base_url=url, timeout=10) as client:
+        (await client.put(f"/v1/topics/{topic}", json={"partitions": partitions})).raise_for_status()
+
+
+async def publish(url: str, topic: str, *values: int) -> None:
+    events = [{"key": str(value), "data": {"n": value}} for value in values]
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+        for low in range(0, len(events), 100):
+            body = {"events": events[low : low + 100]}
+            (await client.post(f"/v1/topics/{topic}/events", json=body)).raise_for_status()
+
+
+async def line(process: asyncio.subprocess.Process) -> dict[str, Any]:
+    assert process.stdout is not None
+    async with asyncio.timeout(20):
+        text = await process.stdout.readline()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+async def said(process: asyncio.subprocess.Process, words: str) -> str:
+    """The first line on standard error with these words."""
+    assert process.stderr is not None
+    async with asyncio.timeout(20):
+        while text := (await process.stderr.readline()).decode():
+            if words in text:
+                return text
+    raise AssertionError(f"ended without saying {words!r}")
+
+
+def assert_exactly_once(events: list[dict[str, Any]], partitions: int, count: int) -> None:
+    """Every partition from 1 on without a hole, a repeat or a swap, and `count` in all."""
+    for partition in range(partitions):
+        offsets = [event["offset"] for event in events if event["partition"] == partition]
+        assert offsets == list(range(1, len(offsets) + 1))
+    assert len(events) == count
+
+
+async def test_events_are_printed_as_they_happen_and_as_they_are_read(url: str) -> None:
+    await create(url)
+    await publish(url, "orders", 0)
+    process = await start(["tail", "orders", "--from", "earliest"], url=url)
+    assert (await line(process))["data"] == {"n": 0}
+    for value in (1, 2):
+        await publish(url, "orders", value)
+        assert (await line(process))["data"] == {"n": value}
+    process.kill()
+    await process.wait()
+    tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "3", url=url)
+    assert tailed.out == (await gapless("read", "orders", "--json", url=url)).out
+
+
+async def test_data_that_was_published_over_several_lines_is_printed_on_one(url: str) -> None:
+    await create(url)
+    await gapless("publish", "orders", '{\n  "a":\n 1}', url=url)
+    tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "1", url=url)
+    assert tailed.out.endswith(b'"data":{   "a":  1}}\n')
+
+
+async def test_several_topics_come_over_one_connection(url: str) -> None:
+    for topic in ("orders", "payments"):
+        await create(url, topic)
+        await publish(url, topic, 1, 2)
+    tailed = await gapless("tail", "orders", "payments", "--from", "earliest", "--max", "4", url=url)
+    assert sorted((event["topic"], event["offset"]) for event in tailed.json_lines) == [
+        ("orders", 1),
+        ("orders", 2),
+        ("payments", 1),
+        ("payments", 2),
+    ]
+
+
+async def test_a_deleted_topic_ends_the_tail_and_others_go_on(url: str) -> None:
+    for topic in ("orders", "payments"):
+        await create(url, topic)
+    process = await start(["tail", "orders", "payments", "--from", "earliest"], url=url)
+    for topic in ("orders", "payments"):
+        await publish(url, topic, 1)
+        await line(process)
+    await gapless("topic", "delete", "orders", "--yes", url=url)
+    assert "topic orders was deleted" in await said(process, "end")
+    await publish(url, "payments", 2)
+    assert (await line(process))["topic"] == "payments"
+    await gapless("topic", "delete", "payments", "--yes", url=url)
+    assert await process.wait() == 0
+
+
+async def test_what_was_trimmed_under_a_position_is_told(url: str, tmp_path: Path) -> None:
+    await create(url)
+    await publish(url, "orders", *range(10))
+    position = tmp_path / "position"
+    options = ["tail", "orders", "--from", "earliest", "--resume-file", str(position)]
+    assert len((await gapless(*options, "--max", "2", url=url)).json_lines) == 2
+    await gapless("topic", "trim", "orders", "--before", "6", url=url)
+    resumed = await gapless(*options, "--max", "5", url=url)
+    assert [event["offset"] for event in resumed.json_lines] == [6, 7, 8, 9, 10]
+    assert "gap (trimmed): orders partition 0" in resumed.err
+
+
+async def test_an_unknown_topic_and_a_bad_id_are_refused_at_once(url: str) -> None:
+    unknown = await gapless("tail", "orders", url=url)
+    assert (unknown.code, "(topic_not_found)" in unknown.err) == (1, True)
+    await create(url)
+    bad = await gapless("tail", "orders", "--last-event-id", "nonsense", url=url)
+    assert (bad.code, "(bad_event_id)" in bad.err) == (1, True)
+
+
+async def test_a_server_that_has_no_place_for_a_first_stream_is_told_with_its_reason(
+    start_service: StartService,
+) -> None:
+    url = (await start_service(max_streams=1)).base_url
+    await create(url)
+    async with open_stream(f"{url}/v1/topics/orders/stream") as first:
+        await first.position()
+        refused = await gapless("tail", "orders", url=url)
+    assert (refused.code, "(server_full)" in refused.err) == (1, True)
+
+
+async def test_a_server_that_stops_or_is_killed_costs_no_event_and_no_repeat(
+    start_process: StartProcess,
+) -> None:
+    service = await start_process(retry_milliseconds=200)
+    await create(service.base_url, partitions=2)
+    process = await start(["tail", "orders", "--from", "earliest"], url=service.base_url)
+    events: list[dict[str, Any]] = []
+
+    async def publish_and_collect(low: int) -> None:
+        await publish(service.base_url, "orders", *range(low, low + 50))
+        events.extend([await line(process) for _ in range(50)])
+
+    await publish(service.base_url, "orders", *range(50))
+    events.extend([await line(process) for _ in range(50)])
+    await service.terminate()
+    assert "the server is stopping" in await said(process, "drain")
+    await service.start()
+    await publish_and_collect(50)
+    service.kill()
+    await service.start()
+    await publish_and_collect(100)
+    assert_exactly_once(events, partitions=2, count=150)
+    process.kill()
+    await process.wait()
+
+
+async def test_a_tail_killed_at_ten_random_points_writes_each_event_exactly_once(
+    url: str, tmp_path: Path
+) -> None:
+    await create(url, partitions=4)
+    output = tmp_path / "events.ndjson"
+    options = ["tail", "orders", "--from", "earliest", "--output", str(output)]
+    random_source = random.Random(2026)
+    kills = sorted(random_source.sample(range(1, EVENTS), 10))
+    publishing = asyncio.create_task(publish(url, "orders", *range(EVENTS)))
+    for kill in kills:
+        process = await start(options, url=url)
+
+        def enough(wanted: int = kill) -> bool:
+            return output.exists() and output.read_bytes().count(b"\n") >= wanted
+
+        await until(enough, within_seconds=20)
+        process.kill()
+        await process.wait()
+    await publishing
+    process = await start(options, url=url)
+    await until(lambda: output.read_bytes().count(b"\n") >= EVENTS, within_seconds=20)
+    process.terminate()
+    await process.wait()
+    assert_exactly_once([json.loads(text) for text in output.read_bytes().splitlines()], 4, EVENTS)
+
+
+async def test_lines_after_the_stored_position_are_written_anew(url: str, tmp_path: Path) -> None:
+    await create(url)
+    await publish(url, "orders", *range(10))
+    output = tmp_path / "events.ndjson"
+    options = ["tail", "orders", "--from", "earliest", "--output", str(output)]
+    assert (await gapless(*options, "--max", "4", url=url)).code == 0
+    with output.open("ab") as file:
+        file.write(b'{"topic":"orders","partition":0,"offset":5}\n{"topic":"ord')
+    assert (await gapless(*options, "--max", "6", url=url)).code == 0
+    assert_exactly_once([json.loads(text) for text in output.read_bytes().splitlines()], 1, 10)
+
+
+async def test_a_position_file_lets_a_killed_tail_go_on(url: str, tmp_path: Path) -> None:
+    await create(url)
+    await publish(url, "orders", *range(6))
+    options = ["tail", "orders", "--from", "earliest", "--resume-file", str(tmp_path / "position")]
+    first = await gapless(*options, "--max", "2", url=url)
+    second = await gapless(*options, "--max", "4", url=url)
+    assert [event["offset"] for event in first.json_lines + second.json_lines] == [1, 2, 3, 4, 5, 6]
+    other = await gapless("tail", "payments", "--resume-file", tmp_path / "position", url=url)
+    assert (other.code, "is the position of a tail of orders" in other.err) == (2, True)
+
+
+async def test_two_tails_never_write_one_file(url: str, tmp_path: Path) -> None:
+    await create(url)
+    await publish(url, "orders", 1)
+    output = tmp_path / "events.ndjson"
+    process = await start(["tail", "orders", "--from", "earliest", "--output", str(output)], url=url)
+    await until(lambda: output.exists() and output.stat().st_size > 0)
+    second = await gapless("tail", "orders", "--output", output, url=url)
+    assert (second.code, "another tail is writing" in second.err) == (1, True)
+    process.kill()
+    await process.wait()
+
+
+async def test_a_file_that_no_tail_wrote_is_not_touched(url: str, tmp_path: Path) -> None:
+    await create(url)
+    output = tmp_path / "precious.txt"
+    output.write_text("mine\n")
+    result = await gapless("tail", "orders", "--output", output, url=url)
+    assert result.code == 2
+    assert output.read_text() == "mine\n"
+
+
+async def test_an_interrupted_tail_ends_quietly(url: str) -> None:
+    await create(url)
+    await publish(url, "orders", 1)
+    process = await start(["tail", "orders", "--from", "earliest"], url=url)
+    await line(process)
+    process.send_signal(signal.SIGINT)
+    out, err = await process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"")

@@ -1,0 +1,403 @@
+"""Migrations run once and in order, whoever starts them and by whichever way; uninstalling leaves nothing."""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.db.embedded import EmbeddedServer
+from app.db.migrate import migrate, pending
+from app.db.scripts import LOCK_KEY, load, script, sql_folder
+from app.db.uninstall import ROLES, uninstall
+from app.errors import DatabaseUnavailable, MigrationFailed, SchemaOutdated, UnsupportedDatabase
+from tests.support.databases import Databases, database_name
+
+# What a database holds, but for the times at which it was migrated.
+CATALOG = """
+select 'column', format('%s.%s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+       a.attnotnull, pg_get_expr(d.adbin, d.adrelid))
+from pg_attribute a join pg_class c on c.oid = a.attrelid
+left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+where c.relnamespace = 'gapless'::regnamespace and a.attnum > 0
+union all
+select 'relation', format('%s %s %s', relname, relkind, relacl)
+from pg_class where relnamespace = 'gapless'::regnamespace and relkind <> 't'
+union all
+select 'constraint', format('%s %s', conname, pg_get_constraintdef(oid))
+from pg_constraint where connamespace = 'gapless'::regnamespace
+union all
+select 'index', indexdef from pg_indexes where schemaname = 'gapless'
+union all
+select 'trigger', pg_get_triggerdef(t.oid)
+from pg_trigger t join pg_class c on c.oid = t.tgrelid
+where c.relnamespace = 'gapless'::regnamespace and not t.tgisinternal
+union all
+select 'function', pg_get_functiondef(oid) || coalesce(proacl::text, '') || proowner::regrole
+from pg_proc where pronamespace = 'gapless'::regnamespace and prokind = 'f'
+union all
+select 'view', viewname || definition from pg_views where schemaname = 'gapless'
+union all
+select 'schema', nspname || coalesce(nspacl::text, '') from pg_namespace where nspname = 'gapless'
+union all
+select 'migration', format('%s %s %s', version, name, sha256) from gapless.schema_migration
+"""
+
+
+@asynccontextmanager
+async def connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def catalog(dsn: str, query: str = CATALOG) -> list[tuple[str, str]]:
+    async with connected(dsn) as connection:
+        return sorted(tuple(row) for row in await connection.fetch(query))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the SQL files that a test may change."""
+    return Path(shutil.copytree(sql_folder(), tmp_path / "sql"))
+
+
+def add_migration(folder: Path, sql: str, name: str = "extra") -> Path:
+    number = len(list((folder / "migrations").iterdir())) + 1
+    path = folder / "migrations" / f"{number:04}_{name}.sql"
+    path.write_text(sql)
+    return path
+
+
+def copy(folder: Path, name: str) -> Path:
+    """The same files elsewhere: what was read from a folder once is remembered."""
+    return Path(shutil.copytree(folder, folder.with_name(name)))
+
+
+async def test_a_second_run_finds_nothing_to_do(empty_dsn: str) -> None:
+    applied = await migrate(empty_dsn)
+    assert applied[0] == "0001_log"
+    before = await catalog(empty_dsn)
+    assert await migrate(empty_dsn) == []
+    assert await catalog(empty_dsn) == before
+
+
+async def test_of_several_starters_one_migrates_and_the_others_wait(empty_dsn: str) -> None:
+    results = await asyncio.gather(*(migrate(empty_dsn) for _ in range(6)))
+    assert sorted(map(bool, results)) == [False] * 5 + [True]
+
+
+async def test_starters_of_several_databases_of_one_server_do_not_fail(databases: Databases) -> None:
+    dsns = [await databases.create(template="template0") for _ in range(6)]
+    await asyncio.gather(*(migrate(dsn) for dsn in dsns))
+    for dsn in dsns:
+        async with connected(dsn) as connection:
+            assert await pending(connection) == []
+        await databases.drop(dsn)
+
+
+async def test_waiting_for_another_starter_has_an_end(empty_dsn: str) -> None:
+    async with connected(empty_dsn) as other:
+        await other.execute("select pg_advisory_lock($1)", LOCK_KEY)
+        with pytest.raises(MigrationFailed, match="Another process has been migrating"):
+            await migrate(empty_dsn, wait_seconds=0.2)
+
+
+async def test_an_applied_migration_that_changed_is_refused(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder=folder)
+    changed = copy(folder, "changed")
+    first = changed / "migrations" / "0001_log.sql"
+    first.write_text(first.read_text() + "\n-- changed\n")
+    before = await catalog(empty_dsn)
+    with pytest.raises(MigrationFailed, match="0001_log was applied with other contents"):
+        await migrate(empty_dsn, folder=changed)
+    assert await catalog(empty_dsn) == before
+
+
+async def test_a_database_ahead_of_this_version_is_refused(empty_dsn: str, folder: Path) -> None:
+    add_migration(folder, "create table gapless.future (id integer);")
+    await migrate(empty_dsn, folder=folder)
+    before = await catalog(empty_dsn)
+    with pytest.raises(SchemaOutdated, match=r"does not know: \d{4}_extra"):
+        await migrate(empty_dsn)
+    async with connected(empty_dsn) as connection:
+        with pytest.raises(SchemaOutdated):
+            await pending(connection)
+    assert await catalog(empty_dsn) == before
+
+
+async def test_a_failing_migration_leaves_the_database_as_it_was(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder=folder)
+    before = await catalog(empty_dsn)
+    broken = copy(folder, "broken")
+    add_migration(broken, "create table gapless.half (id integer);\nselect 1 / 0;")
+    with pytest.raises(MigrationFailed, match=r"_extra failed and was rolled back: division by zero"):
+        await migrate(empty_dsn, folder=broken)
+    assert await catalog(empty_dsn) == before
+
+
+async def test_new_migrations_apply_and_then_functions_once_more(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder=folder)
+    newer = copy(folder, "newer")
+    add_migration(newer, "create table gapless.newer (id integer);", "newer")
+    async with connected(empty_dsn) as connection:
+        missing = await pending(connection, newer)
+    assert missing[0].endswith("_newer")
+    assert await migrate(empty_dsn, folder=newer) == missing
+
+
+async def test_a_changed_function_alone_is_applied(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder=folder)
+    newer = copy(folder, "newer")
+    (newer / "functions" / "added.sql").write_text(
+        "create or replace function gapless.added() returns integer language sql as $$ select 7 $$;"
+    )
+    assert await migrate(empty_dsn, folder=newer) == ["functions, views and roles"]
+    async with connected(empty_dsn) as connection:
+        assert await connection.fetchval("select gapless.added()") == 7
+
+
+async def test_a_migration_that_cannot_run_in_a_transaction_runs_without(
+    empty_dsn: str, folder: Path
+) -> None:
+    add_migration(
+        folder, "-- no-transaction\ncreate index concurrently topic_extra on gapless.topic (description);"
+    )
+    results = await asyncio.gather(*(migrate(empty_dsn, folder=folder) for _ in range(3)))
+    assert sorted(map(bool, results)) == [False, False, True]
+    async with connected(empty_dsn) as connection:
+        assert await connection.fetchval(
+            "select indisvalid from pg_index where indexrelid = 'gapless.topic_extra'::regclass"
+        )
+
+
+async def test_files_that_are_not_numbered_without_gaps_are_refused(empty_dsn: str, folder: Path) -> None:
+    (folder / "migrations" / "0099_gap.sql").write_text("select 1;")
+    with pytest.raises(MigrationFailed, match="without gaps"):
+        await migrate(empty_dsn, folder=folder)
+
+
+async def test_a_database_that_is_not_utf8_is_refused(databases: Databases) -> None:
+    async with connected(databases.server.dsn) as admin:
+        await admin.execute("create database latin encoding 'LATIN1' locale 'C' template template0")
+    dsn = databases.server.dsn_of("latin")
+    with pytest.raises(UnsupportedDatabase, match="LATIN1"):
+        await migrate(dsn)
+    await databases.drop(dsn)
+
+
+async def test_an_unreachable_database_is_named_without_its_password() -> None:
+    with pytest.raises(DatabaseUnavailable) as caught:
+        await migrate("postgresql://alice:secret@127.0.0.1:1/app?password=secret")
+    assert "alice:***@127.0.0.1:1/app" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def psql(server: EmbeddedServer, dsn: str, *arguments: str | Path) -> str:
+    target = f"host='{server.socket.parent}' user=postgres dbname={database_name(dsn)}"
+    done = subprocess.run(
+        [server.bin_folder / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *arguments, target],
+        capture_output=True,
+        text=True,
+        env={"PGCLIENTENCODING": "UTF8"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+async def test_the_script_for_psql_does_what_the_runner_does(
+    empty_dsn: str, databases: Databases, tmp_path: Path
+) -> None:
+    by_psql = await databases.create(template="template0")
+    file = tmp_path / "all.sql"
+    file.write_text(script(), "utf-8")
+    await migrate(empty_dsn)
+    for _ in range(2):
+        assert psql(databases.server, by_psql, "-f", file).strip() == ""
+        assert await catalog(by_psql) == await catalog(empty_dsn)
+    assert await migrate(by_psql) == []
+    await databases.drop(by_psql)
+
+
+async def test_the_files_apply_one_by_one_with_psql(empty_dsn: str, databases: Databases) -> None:
+    root = sql_folder()
+    files = [*sorted(root.glob("migrations/*.sql")), *sorted(root.glob("functions/*.sql"))]
+    files += [*sorted(root.glob("views/*.sql")), root / "roles.sql"]
+    async with connected(empty_dsn) as connection:
+        await connection.execute(f"alter database {database_name(empty_dsn)} set check_function_bodies = off")
+    for file in files:
+        psql(databases.server, empty_dsn, "-1", "-f", file)
+    migrated = await databases.create()
+    without_bookkeeping = CATALOG.rpartition("union all")[0]
+    expected = [
+        row
+        for row in await catalog(migrated, without_bookkeeping)
+        if row[0] == "function" or "schema_migration" not in row[1]
+    ]
+    assert await catalog(empty_dsn, without_bookkeeping) == expected
+    await databases.drop(migrated)
+
+
+@pytest.mark.parametrize("roles_exist", [False, True])
+async def test_an_owner_without_any_privilege_can_migrate_and_uninstall(
+    roles_exist: bool, own_server: EmbeddedServer
+) -> None:
+    if roles_exist:
+        await migrate(own_server.dsn)
+    async with connected(own_server.dsn) as admin:
+        await admin.execute("create role bob login")
+        await admin.execute("create database bobs owner bob")
+    dsn = own_server.dsn_of("bobs").replace("postgres@", "bob@")
+    await migrate(dsn)
+    async with connected(dsn) as bob:
+        assert await pending(bob) == []
+        await bob.execute("select gapless.create_topic('orders', 4, null, 1000, 60)")
+        await bob.execute("select gapless.publish('orders', array['1']::json[])")
+        assert await bob.fetchval("select gapless.epoch()")
+    assert await uninstall(dsn) == (list(ROLES) if roles_exist else [])
+
+
+async def test_the_packaged_files_are_those_that_run() -> None:
+    assert (sql_folder() / "migrations" / "0001_log.sql").is_file()
+    assert [step.version for step in load().migrations] == list(range(1, len(load().migrations) + 1))
+
+
+EVERYTHING = """
+select 'schema', nspname from pg_namespace
+union all select 'relation', oid::regclass::text from pg_class where relnamespace = 'public'::regnamespace
+union all select 'function', oid::regprocedure::text from pg_proc where pronamespace = 'public'::regnamespace
+union all select 'type', oid::regtype::text from pg_type where typnamespace = 'public'::regnamespace
+union all select 'extension', extname from pg_extension
+union all select 'default acl', oid::text from pg_default_acl
+union all select 'event trigger', evtname from pg_event_trigger
+"""
+
+
+@pytest.fixture
+async def own_server(tmp_path: Path, postgres_bin: Path | None) -> AsyncIterator[EmbeddedServer]:
+    """A server that no other test's databases share roles with."""
+    with EmbeddedServer(tmp_path / "own", postgres_bin, {"fsync": "off"}) as server:
+        yield server
+
+
+async def roles(server: EmbeddedServer) -> list[str]:
+    async with connected(server.dsn) as connection:
+        return [row[0] for row in await connection.fetch("select rolname::text from pg_roles order by 1")]
+
+
+async def test_uninstall_leaves_nothing(own_server: EmbeddedServer) -> None:
+    before = await catalog(own_server.dsn, EVERYTHING), await roles(own_server)
+    await migrate(own_server.dsn)
+    async with connected(own_server.dsn) as connection:
+        await connection.execute("create role alice in role gapless_admin, gapless_publisher")
+        await connection.execute("select gapless.create_topic('orders', 4, null, 1000, 60)")
+        await connection.execute("select gapless.publish('orders', array['1']::json[])")
+    assert await uninstall(own_server.dsn) == []
+    async with connected(own_server.dsn) as connection:
+        await connection.execute("drop role alice")
+    assert (await catalog(own_server.dsn, EVERYTHING), await roles(own_server)) == before
+    assert await uninstall(own_server.dsn) == []
+
+
+async def test_uninstall_keeps_roles_that_another_database_uses(own_server: EmbeddedServer) -> None:
+    async with connected(own_server.dsn) as connection:
+        await connection.execute("create database other")
+    await migrate(own_server.dsn)
+    await migrate(own_server.dsn_of("other"))
+    assert await uninstall(own_server.dsn) == list(ROLES)
+    assert await uninstall(own_server.dsn_of("other")) == []
+    assert not set(ROLES) & set(await roles(own_server))
+
+
+async def test_uninstall_needs_no_more_locks_for_a_log_of_many_segments(
+    tmp_path: Path, postgres_bin: Path | None
+) -> None:
+    few_locks = {"fsync": "off", "max_locks_per_transaction": "10", "max_connections": "20"}
+    with EmbeddedServer(tmp_path / "own", postgres_bin, few_locks) as server:
+        await migrate(server.dsn)
+        async with connected(server.dsn) as connection:
+            await connection.execute(
+                "create table gapless.wide partition of gapless.event for values in (-1)"
+                " partition by range (partition_id, log_offset)"
+            )
+            for n in range(600):
+                await connection.execute(
+                    f"create table gapless.wide_{n} partition of gapless.wide"
+                    f" for values from ({n}, 1) to ({n + 1}, 1)"
+                )
+            with pytest.raises(asyncpg.OutOfMemoryError):
+                await connection.execute("drop schema gapless cascade")
+        await uninstall(server.dsn)
+        async with connected(server.dsn) as connection:
+            assert await connection.fetchval("select to_regnamespace('gapless')") is None
+
+
+async def test_uninstall_of_a_schema_in_use_gives_up(dsn: str) -> None:
+    async with connected(dsn) as user:
+        async with user.transaction():
+            await user.execute("select * from gapless.topic")
+            with pytest.raises(DatabaseUnavailable, match="in use"):
+                await uninstall(dsn, wait_seconds=0.1)
+        assert await pending(user) == []
+
+
+async def test_a_database_from_before_there_were_keys_goes_on_with_them(empty_dsn: str, folder: Path) -> None:
+    """What changed its signature is replaced, not doubled: a call with fewer arguments must be clear."""
+    for path in (folder / "migrations").glob("*.sql"):
+        if path.name >= "0004":
+            path.unlink()
+    for path in [*(folder / "functions").glob("*.sql"), *(folder / "views").glob("*.sql")]:
+        path.unlink()
+    (folder / "roles.sql").unlink()
+    for name, sql in OLDER.items():
+        (folder / "functions" / f"{name}.sql").write_text(sql)
+    await migrate(empty_dsn, folder=folder)
+    async with connected(empty_dsn) as connection:
+        await connection.execute(
+            "insert into gapless.topic (name, partitions, segment_events, idempotency_seconds, semantics,"
+            " created_at, updated_at) values ('old', 1, 1000, 60, 'pub_sub', now(), now())"
+        )
+    assert "0004_keys" in await migrate(empty_dsn)
+    async with connected(empty_dsn) as connection:
+        for call in (
+            "list_topics()",
+            "list_topics('', 10)",
+            "create_topic('new', 2)",
+            "alter_topic('new', '{}')",
+            "list_subscriptions('new')",
+            "trim('new', 0, 1)",
+            "delete_topic('new')",
+            "active_keys()",
+        ):
+            await connection.fetch(f"select * from gapless.{call}")
+        assert [row["name"] for row in await connection.fetch("select * from gapless.list_topics()")] == [
+            "old"
+        ]
+        doubled = await connection.fetch(
+            "select proname from pg_proc where pronamespace = 'gapless'::regnamespace"
+            " group by proname having count(*) > 1"
+        )
+        assert doubled == []
+
+
+OLDER = {
+    name: f"create or replace function gapless.{name}({arguments}) returns void language sql as $$ select $$;"
+    for name, arguments in {
+        "create_topic": "p_topic text, p_partitions integer default 1, p_description text default null,"
+        " p_segment_events bigint default 1000000, p_idempotency_seconds integer default 86400,"
+        " p_semantics text default 'pub_sub', p_retention_seconds bigint default null,"
+        " p_max_retention_seconds bigint default null, p_max_bytes bigint default null",
+        "alter_topic": "p_topic text, p_changes jsonb",
+        "delete_topic": "p_topic text",
+        "trim": "p_topic text, p_partition integer, p_before bigint",
+        "list_topics": "p_after text default null, p_limit integer default 100",
+        "list_subscriptions": "p_topic text, p_after text default '', p_limit integer default 100",
+    }.items()
+}
+"""The signatures that 0004 drops, as they were."""

@@ -1,0 +1,216 @@
+"""The pool: every wait has an end, a restart of PostgreSQL is survived, no password is ever told."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.db import pool as pool_module
+from app.db.embedded import EmbeddedServer
+from app.db.pool import Pool, connect
+from app.db.store import Store
+from app.db.translate import translated
+from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
+from app.masking import without_password
+from app.model import NewEvent, PublishOptions
+from app.settings import Settings
+from tests.conftest import Connect
+from tests.support import pgbouncer
+from tests.support.databases import FAST, database_name
+from tests.support.proxy import FaultProxy, Target
+from tests.support.wait import shared, until
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("application_name", "gapless"),
+        ("statement_timeout", "30s"),
+        ("lock_timeout", "2s"),
+        ("idle_in_transaction_session_timeout", "30s"),
+        ("default_transaction_isolation", "read committed"),
+        ("jit", "off"),
+        ("TimeZone", "UTC"),
+    ],
+)
+async def test_every_session_pins_its_settings(pool: Pool, name: str, value: str) -> None:
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("select current_setting($1)", name) == value
+
+
+async def test_waiting_for_a_connection_has_an_end(dsn: str) -> None:
+    pool = await Pool.open(dsn, Settings(pool_max=2, acquire_seconds=0.2))
+    async with pool.acquire(), pool.acquire():
+        begun = time.monotonic()
+        with pytest.raises(DatabaseUnavailable, match="busy"):
+            async with pool.acquire():
+                pass
+        assert time.monotonic() - begun < shared(1)
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("select 1") == 1
+    await pool.close()
+
+
+async def test_a_transaction_left_open_ends_with_the_release(dsn: str) -> None:
+    pool = await Pool.open(dsn, Settings(pool_min=1, pool_max=2))
+    async with pool.acquire() as connection:
+        await connection.execute("begin")
+        await connection.execute("create table gapless.half (id integer)")
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("select to_regclass('gapless.half')") is None
+        assert (
+            await connection.fetchval("select count(*) from pg_stat_activity where state like 'idle in%'")
+            == 0
+        )
+    await pool.close()
+
+
+async def test_a_cancelled_call_gives_its_connection_back(dsn: str) -> None:
+    pool = await Pool.open(dsn, Settings(pool_max=2, acquire_seconds=5))
+
+    async def slow() -> None:
+        async with pool.acquire() as connection:
+            await connection.execute("select pg_sleep(60)")
+
+    for _ in range(5):
+        calls = [asyncio.create_task(slow()) for _ in range(2)]
+        async with asyncio.timeout(10):
+            await until(lambda: pool.idle == 0)
+        for call in calls:
+            call.cancel()
+        await asyncio.wait(calls)
+    async with pool.acquire() as first, pool.acquire() as second:
+        assert await first.fetchval("select 1") + await second.fetchval("select 1") == 2
+    await pool.close()
+
+
+async def test_the_pool_survives_a_killed_server(tmp_path: Path, postgres_bin: Path | None) -> None:
+    with EmbeddedServer(tmp_path / "own", postgres_bin, FAST) as server:
+        watch = asyncio.create_task(server.supervise())
+        pool = await Pool.open(server.dsn, Settings(pool_max=4, acquire_seconds=1))
+
+        async def answers() -> bool:
+            try:
+                with translated():
+                    async with pool.acquire() as connection:
+                        return bool(await connection.fetchval("select true"))
+            except DatabaseUnavailable:
+                return False
+
+        async with pool.acquire(), pool.acquire(), pool.acquire():
+            pass
+        for _ in range(3):
+            killed_at = time.monotonic()
+            assert server.pid is not None
+            os.kill(server.pid, signal.SIGKILL)
+            await until(lambda: server.pid is None)
+            await until(answers)
+            assert time.monotonic() - killed_at < shared(5)
+        await pool.close()
+        watch.cancel()
+
+
+async def test_a_network_that_went_silent_ends_the_call(
+    dsn: str, postgres: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "NETWORK_SECONDS", 0.3)
+    async with FaultProxy(Target(path=postgres.socket)) as proxy:
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        pool = await Pool.open(through, Settings(statement_seconds=0.2, acquire_seconds=0.5))
+        proxy.blackhole()
+        begun = time.monotonic()
+        with pytest.raises(DatabaseUnavailable), translated():
+            async with pool.acquire() as connection:
+                await connection.fetchval("select 1")
+        assert time.monotonic() - begun < shared(3)
+        proxy.heal()
+        async with pool.acquire() as connection:
+            assert await connection.fetchval("select 1") == 1
+        await pool.close()
+
+
+async def test_a_slow_statement_is_ended_by_the_server(dsn: str) -> None:
+    pool = await Pool.open(dsn, Settings(statement_seconds=0.1))
+    with pytest.raises(TopicBusy), translated():
+        async with pool.acquire() as connection:
+            await connection.execute("select pg_sleep(60)")
+    await pool.close()
+
+
+async def test_an_error_without_a_meaning_of_its_own_tells_the_log_what_it_was(pool: Pool) -> None:
+    with pytest.raises(GaplessError, match="23502 null value in column") as caught, translated():
+        async with pool.acquire() as connection:
+            await connection.execute("insert into gapless.segment default values")
+    assert type(caught.value) is GaplessError
+
+
+async def test_a_lock_held_by_somebody_else_ends_the_call(dsn: str, connect: Connect) -> None:
+    holder = await connect("holder")
+    pool = await Pool.open(dsn, Settings(lock_seconds=0.1))
+    async with holder.transaction():
+        await holder.execute("lock table gapless.topic")
+        with pytest.raises(TopicBusy):
+            await Store(pool).get_topic("orders")
+    await pool.close()
+
+
+@pytest.mark.parametrize(
+    ("dsn", "reason"),
+    [
+        ("postgresql://alice:s3cret@127.0.0.1:1/app", "127.0.0.1"),
+        ("postgresql://alice@127.0.0.1:1/app?password=s3cret", "127.0.0.1"),
+        ("postgresql://alice:s3@cr3t/s3cret@nowhere.invalid/app", "nowhere.invalid"),
+        ("http://alice:s3cret@127.0.0.1/app", "invalid DSN"),
+        ("postgresql://alice:s3cret@127.0.0.1:port/app", "port"),
+    ],
+)
+async def test_a_password_is_never_told(dsn: str, reason: str) -> None:
+    with pytest.raises(DatabaseUnavailable) as caught:
+        await Pool.open(dsn, Settings())
+    with pytest.raises(DatabaseUnavailable) as caught_too:
+        await connect(dsn)
+    for error in (caught.value, caught_too.value):
+        assert reason in error.detail
+        assert "s3" not in error.detail
+        assert error.__cause__ is None
+
+
+def test_text_without_a_password_stays_as_it_is() -> None:
+    text = "postgresql://127.0.0.1:5432/app and mail to a@b"
+    assert without_password(text) == text
+
+
+async def test_a_database_that_does_not_exist_is_said_in_words(postgres: EmbeddedServer) -> None:
+    with pytest.raises(DatabaseUnavailable, match='database "nowhere" does not exist'):
+        await Pool.open(postgres.dsn_of("nowhere"), Settings())
+
+
+@pytest.mark.parametrize("program", pgbouncer.INSTALLED)
+async def test_behind_a_transaction_pooler_every_call_works(
+    program: Path, dsn: str, postgres: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with pgbouncer.transaction_pooler(program, postgres, dsn, tmp_path) as through:
+        pool = await Pool.open(through, Settings(pooled=True, pool_max=20))
+        store = Store(pool)
+        await store.create_topic(
+            "orders", partitions=4, description=None, segment_events=1000, idempotency_seconds=60
+        )
+        events = [NewEvent(data=f'{{"n":{n}}}', key=f"k{n}") for n in range(10)]
+        await asyncio.gather(*(store.publish("orders", events, PublishOptions()) for _ in range(50)))
+        bounds = await store.bounds("orders", None)
+        assert sum(partition.tip for partition in bounds) == 500
+        await pool.close()
+
+
+async def test_a_statement_sent_on_a_closed_connection_is_no_crash(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        with pytest.raises(asyncpg.PostgresError):
+            await connection.execute("select pg_terminate_backend(pg_backend_pid())")
+        with pytest.raises(DatabaseUnavailable), translated():
+            await connection.execute("select 1")
+    async with pool.acquire() as connection:
+        assert await connection.fetchval("select 1") == 1

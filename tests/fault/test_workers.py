@@ -1,0 +1,238 @@
+"""`gapless serve --workers 2`: two processes on one port that are as good as one, and no worse to kill."""
+
+import asyncio
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.cli.workers import supervise
+from app.errors import SetupError
+from app.settings import Settings
+from tests.conftest import StartProcess
+from tests.soak.chaos import Chaos
+from tests.soak.verdict import Verdict
+from tests.soak.work import Publisher, Reader, create_topic
+from tests.support.api import api_of, offset
+from tests.support.databases import Databases, as_service, database_name
+from tests.support.processes import connections_by_process, is_alive, server_of, workers_of
+from tests.support.raw import RawStream
+from tests.support.service import ProcessService
+from tests.support.wait import shared, until
+
+PATH = "/v1/topics/t/stream"
+CONNECTIONS = 64
+STOP_SECONDS = 10.0
+CATCH_UP_SECONDS = 30.0
+
+
+class Crew:
+    """A service and the workers that it has now."""
+
+    def __init__(self, service: ProcessService, database: str = "") -> None:
+        self.service = service
+        self.database = database
+
+    @property
+    def workers(self) -> list[int]:
+        return workers_of(self.service.pid)
+
+    async def all_serve(self) -> None:
+        await until(lambda: "Ctrl-C stops it" in self.service.output, 40)
+
+    async def replaced(self, pid: int) -> None:
+        await until(lambda: len(self.workers) == 2 and pid not in self.workers, 20)
+
+    async def streams_on_both(self, stack: AsyncExitStack) -> dict[int, RawStream]:
+        """One open stream per worker; the others that it took are left open until the end."""
+        found: dict[int, RawStream] = {}
+        for _ in range(200):
+            stream = await stack.enter_async_context(RawStream(self.service.port, PATH))
+            pid = server_of(self.service.port, stream.port, self.workers)
+            if pid is not None:
+                found.setdefault(pid, stream)
+            if len(found) == 2:
+                break
+        assert len(found) == 2, f"of {self.workers} only {list(found)} took connections"
+        return found
+
+
+@pytest.fixture
+async def crew(start_process: StartProcess) -> Crew:
+    crew = Crew(await start_process(workers=2))
+    await crew.all_serve()
+    return crew
+
+
+@pytest.fixture(scope="module")
+async def lasting(databases: Databases) -> AsyncIterator[Crew]:
+    """For tests that end and kill nothing, and of which one publishes."""
+    dsn = await databases.create()
+    async with ProcessService({"database_url": as_service(dsn), "workers": 2}) as service:
+        crew = Crew(service, database_name(dsn))
+        await crew.all_serve()
+        yield crew
+    await databases.drop(dsn)
+
+
+@pytest.fixture
+async def embedded(tmp_path: Path, postgres_bin: Path | None) -> AsyncIterator[Crew]:
+    chosen = {"postgres_bin": postgres_bin} if postgres_bin else {}
+    async with ProcessService({"data_dir": tmp_path / "data", "workers": 2, **chosen}) as service:
+        crew = Crew(service)
+        await crew.all_serve()
+        yield crew
+
+
+async def test_what_one_worker_stores_the_streams_of_both_bring(lasting: Crew) -> None:
+    async with api_of(lasting.service.base_url) as api, AsyncExitStack() as stack:
+        await api.create()
+        streams = await lasting.streams_on_both(stack)
+        for number in range(20):
+            # Each call may meet the other worker: it is a connection of its own.
+            async with api_of(lasting.service.base_url) as another:
+                await another.publish(number)
+        for stream in streams.values():
+            assert [offset(m) for m in await stream.take(20)] == list(range(1, 21))
+
+
+async def test_each_worker_listens_itself(lasting: Crew, connection: asyncpg.Connection) -> None:
+    async def listeners() -> bool:
+        count = await connection.fetchval(
+            "select count(distinct pid) from pg_stat_activity"
+            " where datname = $1 and application_name = 'gapless-listener'",
+            lasting.database,
+        )
+        return int(count) == 2
+
+    await until(listeners)
+
+
+async def test_connections_are_shared_out(lasting: Crew) -> None:
+    """The kernel wakes whoever is free: not evenly, but nobody is left without work."""
+    async with api_of(lasting.service.base_url) as api, AsyncExitStack() as stack:
+        await api.create()
+        for _ in range(CONNECTIONS):
+            await stack.enter_async_context(RawStream(lasting.service.port, PATH))
+        shares = connections_by_process(lasting.service.port, lasting.workers)
+        assert sum(shares.values()) >= CONNECTIONS
+        assert min(shares[pid] for pid in lasting.workers) >= CONNECTIONS // 16
+
+
+@pytest.mark.timeout(120)
+async def test_a_killed_worker_is_replaced_and_costs_no_event(crew: Crew, tmp_path: Path) -> None:
+    service = crew.service
+    await create_topic(service.base_url)
+    publishers = [Publisher(service.base_url, number, random.Random(number)) for number in range(3)]
+    readers = [Reader(service.base_url) for _ in range(6)]
+    running = [asyncio.create_task(one.run()) for one in publishers]
+    reading = [asyncio.create_task(one.run()) for one in readers]
+    for number in range(4):
+        before = sum(len(one.acknowledged) for one in publishers)
+        pid = crew.workers[number % 2]
+        os.kill(pid, signal.SIGKILL)
+        await crew.replaced(pid)
+        await _acknowledged(publishers, before + 1)
+    for one in publishers:
+        one.stop()
+    await asyncio.gather(*running)
+    verdict = Verdict(publishers, readers, Chaos(service, tmp_path, random.Random(0)))
+    await verdict.caught_up(CATCH_UP_SECONDS)
+    for task in reading:
+        task.cancel()
+    await asyncio.wait(reading)
+    assert verdict.problems() == []
+    assert any(one.connections > 1 for one in readers), "no stream met the kills"
+    assert service.output.count("worker_ended") == 4
+    assert "SIGKILL" in service.output
+
+
+async def test_sigterm_drains_both_workers(crew: Crew) -> None:
+    async with api_of(crew.service.base_url) as api, AsyncExitStack() as stack:
+        await api.create()
+        streams = await crew.streams_on_both(stack)
+        await api.publish(1)
+        for stream in streams.values():
+            await stream.take(1)
+        pids = crew.workers
+        started = time.monotonic()
+        assert await crew.service.terminate() == 0
+        assert time.monotonic() - started < shared(STOP_SECONDS)
+        for stream in streams.values():
+            await asyncio.wait_for(stream.read_to_end(), 5)
+            assert stream.finished, "the body was cut"
+            assert [m.event for m in stream.messages][-1] == "drain"
+    assert not any(map(is_alive, pids))
+    assert "Traceback" not in crew.service.output
+
+
+async def test_one_worker_told_to_end_drains_and_is_replaced(crew: Crew) -> None:
+    async with api_of(crew.service.base_url) as api, AsyncExitStack() as stack:
+        await api.create()
+        streams = await crew.streams_on_both(stack)
+        ending, staying = streams
+        os.kill(ending, signal.SIGTERM)
+        await asyncio.wait_for(streams[ending].read_to_end(), 10)
+        assert [m.event for m in streams[ending].messages][-1] == "drain"
+        await crew.replaced(ending)
+        await api.publish(1)
+        assert [offset(m) for m in await streams[staying].take(1)] == [1]
+
+
+async def test_no_worker_outlives_the_process_that_started_it(crew: Crew) -> None:
+    pids = crew.workers
+    async with api_of(crew.service.base_url) as api, AsyncExitStack() as stack:
+        await api.create()
+        await crew.streams_on_both(stack)
+        crew.service.kill()
+        await until(lambda: not any(map(is_alive, pids)), 15)
+    await crew.service.start()
+
+
+async def test_a_postgresql_of_ones_own_serves_both_and_survives_either(embedded: Crew) -> None:
+    async with api_of(embedded.service.base_url) as api:
+        await api.create()
+        await api.publish(1)
+    for pid in embedded.workers:
+        os.kill(pid, signal.SIGKILL)
+        await embedded.replaced(pid)
+    await embedded.service.until_ready()
+    async with api_of(embedded.service.base_url) as api:
+        assert await api.publish(2) == [2]
+    pids = embedded.workers
+    assert await embedded.service.terminate() == 0
+    assert not any(map(is_alive, pids))
+    await embedded.service.start()
+    async with api_of(embedded.service.base_url) as api:
+        assert [event["data"] for event in (await api.read())["events"]] == [1, 2]
+
+
+async def test_nothing_is_left_of_a_killed_service_with_a_postgresql_of_its_own(embedded: Crew) -> None:
+    pids = embedded.workers
+    embedded.service.kill()
+    await until(lambda: not any(map(is_alive, pids)), 15)
+    await embedded.service.start()
+
+
+async def test_workers_that_cannot_serve_end_the_service_and_it_says_why(dsn: str) -> None:
+    settings = Settings(database_url=dsn, workers=2)
+    started: list[bool] = []
+    with (
+        socket.socket(type=socket.SOCK_DGRAM) as nothing_to_serve_on,
+        pytest.raises(SetupError, match="A worker ended with code 1"),
+    ):
+        await supervise(
+            settings, nothing_to_serve_on, migrate_first=False, started=lambda: started.append(True)
+        )
+    assert not started
+
+
+async def _acknowledged(publishers: list[Publisher], count: int) -> None:
+    await until(lambda: sum(len(one.acknowledged) for one in publishers) >= count, 20)

@@ -1,0 +1,85 @@
+"""The waiting half of the service on a real database, in the loop of the test, which can stage races."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+
+from app.api.sse import SseFrames
+from app.api.wire import encode_event
+from app.db.listener import Listener
+from app.db.pool import Pool
+from app.db.store import Store
+from app.db.subscriptions import GroupStore
+from app.live.hub import Hub
+from app.model import Event, TailPosition, TopicId
+from app.settings import Settings
+from tests.support.wait import until
+
+
+class StagedStore(Store):
+    """The real store; a test may hold back the tail's questions, or the answers that the database gave."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self.may_ask, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.may_ask.set()
+        self.may_answer.set()
+        self.asked = 0
+        self.held = 0
+
+    async def read_tail(
+        self, positions: Sequence[TailPosition], limit: int, max_bytes: int
+    ) -> list[tuple[TopicId, Event]]:
+        self.asked += 1
+        await self._hold(self.may_ask)
+        events = await super().read_tail(positions, limit, max_bytes)
+        await self._hold(self.may_answer)
+        return events
+
+    async def _hold(self, gate: asyncio.Event) -> None:
+        self.held += not gate.is_set()
+        await gate.wait()
+
+
+class Live:
+    def __init__(self, pool: Pool, settings: Settings) -> None:
+        self.store = StagedStore(pool)
+        self.listener = Listener(settings)
+        self.hub = Hub(self.store, GroupStore(pool), self.listener, SseFrames(), encode_event, settings)
+
+
+StartLive = Callable[..., Awaitable[Live]]
+
+
+@asynccontextmanager
+async def running(live: Live) -> AsyncIterator[Live]:
+    tasks = [asyncio.create_task(live.listener.run(live.hub)), asyncio.create_task(live.hub.run())]
+    try:
+        yield live
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+@pytest.fixture
+async def start_live(dsn: str, pool: Pool) -> AsyncIterator[StartLive]:
+    """`await start_live(poll_seconds=60)`; returns once notifications are heard, if they can be."""
+    async with AsyncExitStack() as stack:
+
+        async def start(**overrides: object) -> Live:
+            settings = Settings.model_validate({"database_url": dsn, "poll_seconds": 3600, **overrides})
+            live = await stack.enter_async_context(running(Live(pool, settings)))
+            if not settings.pooled or settings.listen_database_url:
+                await until(lambda: live.listener.session is not None)
+            return live
+
+        yield start
+
+
+@pytest.fixture
+async def live(start_live: StartLive) -> Live:
+    """Without a poll, so that nothing is found but by being woken."""
+    return await start_live()

@@ -1,0 +1,169 @@
+"""Two things at the same moment, in the order that hurts."""
+
+import asyncio
+import json
+
+import asyncpg
+import pytest
+
+from app.api.sse import SseFrames
+from app.db.listener import Listener
+from app.db.store import Store
+from app.errors import PartitionNotFound
+from app.live.inspector import Inspector
+from app.live.start import Edge
+from app.live.streams import Stream
+from app.live.tail import Tail
+from app.live.watchlist import Watchlist
+from app.model import TopicId
+from app.settings import Settings
+from tests.live.conftest import Live, StartLive
+from tests.support.log import create_topic, publish, publish_many, value
+from tests.support.sse import Message, Parser
+from tests.support.wait import until, until_asleep
+
+
+async def test_a_topic_deleted_between_look_up_and_follow_still_ends_the_stream(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    await create_topic(connection)
+    plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
+    await value(connection, "delete_topic", topic="t")
+    await _heard_everything(live, connection)
+    with live.hub.streams.stream(plan) as stream:
+        assert [m.event for m in await _messages(stream)] == ["end"]
+
+
+async def test_events_between_look_up_and_follow_are_delivered(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    await create_topic(connection)
+    plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
+    await publish(connection, "1", "2")
+    await _heard_everything(live, connection)
+    with live.hub.streams.stream(plan) as stream:
+        assert await _offsets(stream, 2) == [1, 2]
+
+
+async def test_a_read_under_way_for_a_waiter_does_not_leave_a_hole_for_a_follower(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    """The plan is older than what a long-poll has seen, and the tail is reading for that one when the
+    stream begins: what it finds is not what comes next for the stream."""
+    await create_topic(connection)
+    await publish(connection, "1")
+    plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
+    await publish(connection, "2", "3")
+    await publish(connection, "4")
+    live.store.may_answer.clear()
+    deadline = asyncio.get_running_loop().time() + 10
+    waiting = asyncio.create_task(live.hub.tail.wait_beyond("t", 0, 3, deadline))
+    await until(lambda: live.store.held == 1)
+    with live.hub.streams.stream(plan) as stream:
+        live.store.may_answer.set()
+        assert await _offsets(stream, 3) == [2, 3, 4]
+        assert await waiting
+
+
+async def test_what_is_trimmed_before_the_tail_has_read_it_is_announced(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    await create_topic(connection)
+    plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
+    with live.hub.streams.stream(plan) as stream:
+        await until_asleep(connection)
+        live.store.may_ask.clear()
+        await publish_many(connection, 10)
+        await until(lambda: live.store.held == 1)
+        await value(connection, "trim", topic="t", partition=0, before=6)
+        live.store.may_ask.set()
+        gap, *events = await _messages(stream, 6)
+    assert (gap.event, json.loads(gap.data)["requested"], json.loads(gap.data)["earliest"]) == ("gap", 1, 6)
+    assert gap.last_id.endswith(":0:5")
+    assert [json.loads(m.data)["offset"] for m in events] == [6, 7, 8, 9, 10]
+
+
+async def test_two_long_polls_at_different_offsets_are_both_woken(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    await create_topic(connection)
+    await publish(connection, "1")
+    deadline = asyncio.get_running_loop().time() + 10
+    early = asyncio.create_task(live.hub.tail.wait_beyond("t", 0, 1, deadline))
+    await publish(connection, "2")
+    late = asyncio.create_task(live.hub.tail.wait_beyond("t", 0, 2, deadline))
+    assert await early
+    await publish(connection, "3")
+    assert await late
+
+
+async def test_a_long_poll_of_a_deleted_topic_ends_with_an_error(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    await create_topic(connection)
+    deadline = asyncio.get_running_loop().time() + 10
+    waiting = asyncio.create_task(live.hub.tail.wait_beyond("t", 0, 0, deadline))
+    await until_asleep(connection)
+    await value(connection, "delete_topic", topic="t")
+    outcome = (await asyncio.gather(waiting, return_exceptions=True))[0]
+    assert getattr(outcome, "code", outcome) == "topic_not_found"
+
+
+async def test_events_of_a_topic_made_anew_never_reach_streams_of_the_old_one(
+    start_live: StartLive, connection: asyncpg.Connection
+) -> None:
+    """Without a listener nobody has noticed the deletion yet, and both topics are read in one call."""
+    live = await start_live(pooled=True)
+    old = TopicId(await create_topic(connection))
+    before = await live.hub.streams.plan(["t"], Edge.LATEST, None)
+    with live.hub.streams.stream(before) as old_stream:
+        await until(lambda: live.store.asked)
+        await value(connection, "delete_topic", topic="t")
+        new = TopicId(await create_topic(connection))
+        plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
+        with live.hub.streams.stream(plan) as new_stream:
+            asked = live.store.asked
+            await until(lambda: live.store.asked > asked)
+            await publish(connection, "1")
+            live.hub.heard(new, [0])
+            live.hub.heard(old, [0])
+            assert await _offsets(new_stream, 1) == [1]
+            live.hub.heard(old, None)
+            assert [m.event for m in await _messages(old_stream)] == ["end"]
+
+
+async def test_a_wait_for_a_partition_that_is_not_there_leaves_nothing_watched(
+    store: Store, settings: Settings, connection: asyncpg.Connection
+) -> None:
+    await create_topic(connection)
+    frames = SseFrames()
+    watchlist = Watchlist(frames, ring_max_events=10, ring_max_bytes=1_000)
+    inspector = Inspector(store, watchlist)
+    tail = Tail(store, Listener(settings), watchlist, inspector, frames, poll_seconds=3600)
+    with pytest.raises(PartitionNotFound):
+        await tail.wait_beyond("t", 1, 0, asyncio.get_running_loop().time() + 10)
+    assert len(watchlist) == 0
+
+
+async def _heard_everything(live: Live, connection: asyncpg.Connection) -> None:
+    """What was sent before has arrived: answers come after notifications on the same connection."""
+    await connection.execute("select 1")
+    await live.listener.sleep_keys([])
+    await live.listener.sleep([])
+
+
+async def _offsets(stream: Stream, count: int) -> list[int]:
+    return [json.loads(m.data)["offset"] for m in await _messages(stream, count)]
+
+
+async def _messages(stream: Stream, count: int | None = None) -> list[Message]:
+    """So many messages, or all until the end."""
+    parser = Parser()
+    messages = parser.feed(stream.follow.opening())
+    async with asyncio.timeout(10):
+        while count is None or len(messages) < count:
+            data = await stream.follow.next()
+            if data is None:
+                break
+            messages += parser.feed(data)
+    return messages

@@ -1,0 +1,56 @@
+"""What goes wrong during a soak, one thing after another."""
+
+import asyncio
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from app.db.postmaster import read_pid_file
+from tests.support.service import ProcessService
+from tests.support.wait import until
+
+QUIET_SECONDS = (1.0, 6.0)
+DEEDS = ("kill_service", "kill_postgres", "restart_service")
+
+
+class Chaos:
+    """Kills the service or its PostgreSQL, or restarts the service; notes how long each outage was."""
+
+    def __init__(self, service: ProcessService, data_dir: Path, dice: random.Random) -> None:
+        self.outages: dict[str, list[float]] = {}
+        self._service = service
+        self._cluster = data_dir / "postgres"
+        self._dice = dice
+
+    async def run(self, end: float) -> None:
+        while time.monotonic() < end:
+            await asyncio.sleep(self._dice.uniform(*QUIET_SECONDS))
+            await self.do(self._dice.choice(DEEDS))
+
+    async def do(self, deed: str) -> None:
+        """One of DEEDS; returns when the service is ready again."""
+        begun = time.monotonic()
+        await getattr(self, f"_{deed}")()
+        await self._service.until_ready()
+        self.outages.setdefault(deed, []).append(time.monotonic() - begun)
+
+    async def _kill_service(self) -> None:
+        self._service.kill()
+        await self._service.start(wait=False)
+
+    async def _restart_service(self) -> None:
+        await self._service.terminate()
+        await self._service.start(wait=False)
+
+    async def _kill_postgres(self) -> None:
+        """Returns when the dead server was replaced: the service may be ready for a moment longer."""
+        recorded = read_pid_file(self._cluster)
+        assert recorded is not None
+        os.kill(recorded.pid, signal.SIGKILL)
+        await until(lambda: self._postgres_pid() not in (None, recorded.pid))
+
+    def _postgres_pid(self) -> int | None:
+        recorded = read_pid_file(self._cluster)
+        return None if recorded is None else recorded.pid

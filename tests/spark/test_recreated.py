@@ -1,0 +1,80 @@
+"""A topic that is deleted and made anew while it is read: nothing of the new one passes for the old."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from spark.offsets import OffsetsChanged, Span
+from spark.options import Endpoint
+from spark.reading import read_span
+from spark.transport import open_reader
+from tests.spark.conftest import as_role
+from tests.support.log import call, create_topic, publish_many
+from tests.support.service import ThreadService
+
+COLUMNS = ("offset", "data")
+
+
+@pytest.fixture(params=["direct", "http"])
+def endpoint(request: pytest.FixtureRequest, dsn: str, service: ThreadService) -> Endpoint:
+    if request.param == "direct":
+        return Endpoint("t", "direct", dsn=as_role(dsn, "gapless_subscriber"))
+    return Endpoint("t", "http", url=service.base_url)
+
+
+async def made_anew(connection: asyncpg.Connection, count: int) -> None:
+    await call(connection, "delete_topic", topic="t")
+    await create_topic(connection)
+    if count:
+        await publish_many(connection, count)
+
+
+async def created(endpoint: Endpoint) -> str:
+    with open_reader(endpoint, COLUMNS) as reader:
+        return (await asyncio.to_thread(reader.state)).created
+
+
+@pytest.mark.parametrize("events_of_the_new_one", [0, 50, 100, 200])
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+async def test_a_task_fails_before_its_last_batch(
+    connection: asyncpg.Connection, endpoint: Endpoint, events_of_the_new_one: int, fail_on_data_loss: bool
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 100)
+    span = Span(await created(endpoint), 0, 1, 101)
+    batches = read_span(endpoint, COLUMNS, 10, fail_on_data_loss, span)
+    seen = (await asyncio.to_thread(next, batches)).num_rows
+    await made_anew(connection, events_of_the_new_one)
+
+    def rest() -> None:
+        nonlocal seen
+        for batch in batches:
+            seen += batch.num_rows
+
+    with pytest.raises(OffsetsChanged, match="was deleted and another one made under its name"):
+        await asyncio.to_thread(rest)
+    assert seen < 100
+
+
+async def test_a_task_of_one_page_fails_too(connection: asyncpg.Connection, endpoint: Endpoint) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    with open_reader(endpoint, COLUMNS) as reader:
+        await asyncio.to_thread(reader.state)
+        await made_anew(connection, 5)
+        with pytest.raises(OffsetsChanged):
+            await asyncio.to_thread(list, reader.read(0, 1, 6))
+
+
+async def test_what_was_trimmed_in_the_new_one_is_no_loss_of_the_old(
+    connection: asyncpg.Connection, endpoint: Endpoint
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 100)
+    batches = read_span(endpoint, COLUMNS, 10, False, Span(await created(endpoint), 0, 1, 101))
+    await asyncio.to_thread(next, batches)
+    await made_anew(connection, 200)
+    await call(connection, "trim", topic="t", partition=0, before=150)
+    with pytest.raises(OffsetsChanged):
+        await asyncio.to_thread(list, batches)

@@ -1,0 +1,126 @@
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tests.spark.sink import data, expected, numbers
+from tests.support.log import bounds, create_topic
+from tests.support.service import ThreadService
+
+Way = dict[str, str]
+
+
+@pytest.fixture(params=["direct", "http"])
+def way(request: pytest.FixtureRequest, publisher_dsn: str) -> Way:
+    if request.param == "direct":
+        return {"dsn": publisher_dsn}
+    service: ThreadService = request.getfixturevalue("service")
+    return {"url": service.base_url}
+
+
+class Source:
+    """A folder of which a stream takes one file per micro-batch."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark = spark
+        self._folder = str(folder)
+        self._rows = 0
+
+    def add(self, rows: int) -> None:
+        frame = numbers(self._spark, self._rows + rows, 2).where(
+            f"get_json_object(data, '$.n') >= {self._rows}"
+        )
+        frame.coalesce(1).write.mode("append").parquet(self._folder)
+        self._rows += rows
+
+    def drain(self, way: Way, checkpoint: str, **options: Any) -> StreamingQuery:
+        """Write what is there to the topic `t`, and end."""
+        query = (
+            self._spark.readStream.schema("data string, key string")
+            .option("maxFilesPerTrigger", 1)
+            .parquet(self._folder)
+            .writeStream.format("gapless")
+            .options(topic="t", checkpointLocation=checkpoint, **way, **options)
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return query
+
+
+@pytest.fixture
+def source(spark: SparkSession, tmp_path: Path) -> Source:
+    return Source(spark, tmp_path / "source")
+
+
+async def test_every_batch_is_published_once_across_restarts(
+    connection: asyncpg.Connection, way: Way, source: Source, checkpoint: str
+) -> None:
+    await create_topic(connection, partitions=2)
+    for count in (500, 700):
+        source.add(count)
+    source.drain(way, checkpoint, chunkEvents=90)
+    assert sorted(await data(connection)) == expected(1200)
+    source.add(300)
+    source.drain(way, checkpoint, chunkEvents=90)
+    assert sorted(await data(connection)) == expected(1500)
+
+
+@pytest.mark.parametrize("atomic", ["false", "true"])
+async def test_a_batch_that_is_done_again_publishes_nothing_twice(
+    connection: asyncpg.Connection, publisher_dsn: str, source: Source, checkpoint: str, atomic: str
+) -> None:
+    await create_topic(connection)
+    way = {"dsn": publisher_dsn, "atomic": atomic}
+    for count in (500, 700):
+        source.add(count)
+    source.drain(way, checkpoint)
+    (Path(checkpoint) / "commits" / "1").unlink()
+    (Path(checkpoint) / "commits" / ".1.crc").unlink()
+    source.add(100)
+    source.drain(way, checkpoint)
+    assert sorted(await data(connection)) == expected(1300)
+
+
+async def test_a_batch_that_comes_back_with_other_chunks_fails_and_publishes_nothing(
+    connection: asyncpg.Connection, way: Way, source: Source, checkpoint: str
+) -> None:
+    await create_topic(connection)
+    source.add(500)
+    source.drain(way, checkpoint)
+    (Path(checkpoint) / "commits" / "0").unlink()
+    (Path(checkpoint) / "commits" / ".0.crc").unlink()
+    with pytest.raises(StreamingQueryException, match="must bring the same rows in the same order"):
+        source.drain(way, checkpoint, chunkEvents=77)
+    assert sorted(await data(connection)) == expected(500)
+
+
+async def test_two_queries_with_the_same_rows_are_two_publishers(
+    connection: asyncpg.Connection, publisher_dsn: str, source: Source, tmp_path: Path
+) -> None:
+    await create_topic(connection)
+    source.add(100)
+    for name in ("one", "two"):
+        source.drain({"dsn": publisher_dsn}, str(tmp_path / name))
+    assert await bounds(connection) == (1, 200)
+
+
+async def test_a_stream_is_known_by_its_checkpoint_and_not_by_a_job(
+    connection: asyncpg.Connection, publisher_dsn: str, source: Source, checkpoint: str
+) -> None:
+    await create_topic(connection)
+    source.add(1)
+    with pytest.raises(PySparkException, match="option jobId is 'x'; allowed: nothing in a stream"):
+        source.drain({"dsn": publisher_dsn}, checkpoint, jobId="x")
+
+
+async def test_a_topic_that_is_not_there_ends_the_query(
+    way: Way, connection: asyncpg.Connection, source: Source, checkpoint: str
+) -> None:
+    source.add(1)
+    with pytest.raises(PySparkException, match="there is no topic t"):
+        source.drain(way, checkpoint)

@@ -1,0 +1,61 @@
+"""Two attempts of one task at once, as speculation starts them, over either transport."""
+
+import asyncio
+from collections.abc import Iterator
+
+import asyncpg
+import pyarrow as pa
+import pytest
+
+from spark.task_write import TaskReport, run_name, write_task
+from spark.write_options import write_options
+from tests.spark.sink import data
+from tests.support.loads import chunks, publish_load
+from tests.support.log import create_topic
+from tests.support.service import ThreadService
+
+ROWS = 3000
+
+
+@pytest.fixture(params=["direct", "http"])
+def way(request: pytest.FixtureRequest, publisher_dsn: str) -> dict[str, str]:
+    if request.param == "direct":
+        return {"dsn": publisher_dsn}
+    service: ThreadService = request.getfixturevalue("service")
+    return {"url": service.base_url}
+
+
+def batches(size: int) -> Iterator[pa.RecordBatch]:
+    """The same rows, in batches of another size."""
+    texts = [str(n) for n in range(ROWS)]
+    for start in range(0, ROWS, size):
+        yield pa.RecordBatch.from_pydict({"data": texts[start : start + size]})
+
+
+async def attempt(way: dict[str, str], size: int, **options: str) -> TaskReport:
+    settings = write_options({"topic": "t", "chunkEvents": "70", **way, **options})
+    return await asyncio.to_thread(write_task, batches(size), settings, run_name("job"))
+
+
+async def test_s74_both_go_through_and_each_chunk_is_published_by_one_of_them(
+    connection: asyncpg.Connection, way: dict[str, str]
+) -> None:
+    await create_topic(connection)
+    one, other = await asyncio.gather(attempt(way, 1000), attempt(way, 350))
+    assert one.spans == other.spans
+    assert one.rows == other.rows == one.replayed + other.replayed == ROWS
+    assert await data(connection) == [str(n) for n in range(ROWS)]
+
+
+async def test_s74_of_what_both_staged_only_the_attempt_that_is_named_is_published(
+    connection: asyncpg.Connection, publisher_dsn: str
+) -> None:
+    await create_topic(connection)
+    one, other = await asyncio.gather(
+        *(attempt({"dsn": publisher_dsn}, size, atomic="true") for size in (1000, 350))
+    )
+    assert one.digest == other.digest
+    assert len(await chunks(connection)) == one.chunks + other.chunks
+    await publish_load(connection, (0, other.attempt, other.chunks), load=one.run)
+    assert await data(connection) == [str(n) for n in range(ROWS)]
+    assert await chunks(connection) == []

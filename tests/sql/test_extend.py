@@ -1,0 +1,60 @@
+from datetime import timedelta
+
+import asyncpg
+
+from tests.support.clock import Clock
+from tests.support.group_calls import ack, claim, create_group
+from tests.support.log import create_topic, publish_many, refused, value
+
+
+async def test_a_lease_lasts_as_long_as_it_is_extended(connection: asyncpg.Connection, clock: Clock) -> None:
+    await create_topic(connection)
+    await create_group(connection, lease_seconds=30)
+    await publish_many(connection, 2)
+    row = await claim(connection)
+    for _ in range(5):
+        await clock.move(timedelta(seconds=20))
+        until = await value(connection, "extend", lease=row["lease"])
+        assert timedelta(seconds=29) < until - await clock.now() <= timedelta(seconds=30)
+    assert (await claim(connection))["lease"] is None
+    await value(connection, "extend", lease=row["lease"], lease_seconds=1000.0)
+    await clock.move(timedelta(seconds=999))
+    assert await ack(connection, row["lease"]) == [(1, 2, "acked")]
+
+
+async def test_a_lease_can_be_made_shorter(connection: asyncpg.Connection, clock: Clock) -> None:
+    await create_topic(connection)
+    await create_group(connection)
+    await publish_many(connection, 2)
+    row = await claim(connection)
+    await value(connection, "extend", lease=row["lease"], lease_seconds=0.1)
+    await clock.move(timedelta(seconds=1))
+    assert (await claim(connection))["attempt"] == 2
+
+
+async def test_a_lease_that_is_over_is_not_extended(connection: asyncpg.Connection, clock: Clock) -> None:
+    await create_topic(connection)
+    await create_group(connection)
+    await publish_many(connection, 2)
+    row = await claim(connection, max_events=1)
+    for seconds in (0.0, -1.0, 43_201.0, float("nan")):
+        with refused("GP003", field="lease_seconds"):
+            await value(connection, "extend", lease=row["lease"], lease_seconds=seconds)
+    await ack(connection, row["lease"])
+    with refused("GP012"):
+        await value(connection, "extend", lease=row["lease"])
+    row = await claim(connection)
+    await clock.move(timedelta(seconds=31))
+    with refused("GP012"):
+        await value(connection, "extend", lease=row["lease"])
+
+
+async def test_extending_is_a_sign_of_life(connection: asyncpg.Connection, clock: Clock) -> None:
+    await create_topic(connection)
+    await create_group(connection, heartbeat_timeout_seconds=60, lease_seconds=50)
+    await publish_many(connection, 2)
+    row = await claim(connection)
+    for _ in range(4):
+        await clock.move(timedelta(seconds=40))
+        await value(connection, "extend", lease=row["lease"])
+        assert await value(connection, "sweep_subscriptions") in (0, None)

@@ -1,0 +1,58 @@
+import asyncpg
+
+from tests.support.group_calls import claim, create_group, letters, reject
+from tests.support.log import create_topic, publish_many, refused, value
+
+
+async def test_in_pages_and_by_what_they_are(connection: asyncpg.Connection) -> None:
+    await create_topic(connection, partitions=2)
+    await create_group(connection)
+    await create_group(connection, "other")
+    for partition in (0, 1):
+        await publish_many(
+            connection,
+            3,
+            partition=partition,
+            types=["order.made", "order.paid", None],
+            keys=["a", None, "b"],
+        )
+        await reject(
+            connection, (await claim(connection, partitions=[partition]))["lease"], reason=f"p{partition}"
+        )
+    found = await letters(connection)
+    ids = [letter["dead_letter_id"] for letter in found]
+    assert ids == sorted(ids)
+    assert len(ids) == 6
+    page = await letters(connection, limit=2)
+    following = await letters(connection, limit=4, after=page[-1]["dead_letter_id"])
+    assert [letter["dead_letter_id"] for letter in [*page, *following]] == ids
+    assert await letters(connection, after=ids[-1]) == []
+    assert [letter["log_offset"] for letter in await letters(connection, partition=1)] == [1, 2, 3]
+    assert [letter["log_offset"] for letter in await letters(connection, type="order.*")] == [1, 2, 1, 2]
+    assert [letter["log_offset"] for letter in await letters(connection, type="order.paid")] == [2, 2]
+    assert await letters(connection, type="order.") == []
+    assert [letter["log_offset"] for letter in await letters(connection, key="b", reason="p0")] == [3]
+    assert await letters(connection, status="redriven") == []
+    assert len(await letters(connection, status=None)) == 6
+    assert await letters(connection, "other") == []
+
+
+async def test_nonsense_is_refused(connection: asyncpg.Connection) -> None:
+    await create_topic(connection)
+    with refused("GP010"):
+        await letters(connection)
+    await create_group(connection)
+    with refused("GP003", field="status"):
+        await letters(connection, status="alive")
+    for limit in (0, 10_001, None):
+        with refused("GP003", field="limit"):
+            await letters(connection, limit=limit)
+
+
+async def test_they_are_gone_with_their_group(connection: asyncpg.Connection) -> None:
+    await create_topic(connection)
+    await create_group(connection)
+    await publish_many(connection, 2)
+    await reject(connection, (await claim(connection))["lease"])
+    await value(connection, "delete_subscription", topic="t", group="g")
+    assert await connection.fetchval("select count(*) from gapless.dead_letter") == 0

@@ -1,0 +1,265 @@
+import json
+from datetime import timedelta
+
+import asyncpg
+
+from tests.conftest import Connect
+from tests.support.clock import Clock
+from tests.support.log import call, create_topic, publish_many, refused, value
+from tests.support.subscriptions import (
+    GroupEar,
+    ack,
+    claim,
+    contents_of,
+    counts_agree,
+    create_group,
+    drain,
+    offsets,
+    position,
+)
+
+LONG = timedelta(minutes=11)
+
+
+async def sweep(connection: asyncpg.Connection, **arguments: int) -> int:
+    return int(await value(connection, "sweep_leases", **arguments))
+
+
+async def rows(connection: asyncpg.Connection, table: str) -> int:
+    return int(await connection.fetchval(f"select count(*) from gapless.{table}"))
+
+
+async def consume(connection: asyncpg.Connection, times: int) -> None:
+    for _ in range(times):
+        await ack(connection, (await claim(connection, 1))["lease"])
+
+
+async def test_without_groups_there_is_nothing_to_do(connection: asyncpg.Connection) -> None:
+    assert await sweep(connection) == 0
+
+
+async def test_of_the_positions_the_newest_stays(connection: asyncpg.Connection) -> None:
+    await create_topic(connection, partitions=2)
+    await publish_many(connection, 5, partition=0)
+    await create_group(connection)
+    await consume(connection, 3)
+    assert await rows(connection, "consumer_offset") == 8
+    before = await position(connection)
+    assert await sweep(connection) == 6
+    assert await rows(connection, "consumer_offset") == 2
+    assert await position(connection) == before
+    assert await drain(connection) == [4, 5]
+
+
+async def test_leases_go_ten_minutes_after_they_are_over(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection)
+    await consume(connection, 3)
+    await sweep(connection)
+    assert await rows(connection, "lease") == 3
+    await clock.move(timedelta(minutes=9))
+    assert await sweep(connection) == 0
+    await clock.move(timedelta(minutes=2))
+    assert await sweep(connection) == 3
+    assert await rows(connection, "lease") == 0
+    await counts_agree(connection)
+
+
+async def test_an_idle_run_changes_nothing(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection)
+    await consume(connection, 3)
+    await clock.move(LONG)
+    assert await sweep(connection) == 10 - 1
+    before = await contents_of(connection)
+    fresh = await connect("fresh")
+    async with fresh.transaction():
+        assert await sweep(fresh) == 0
+        written = await fresh.fetch(
+            "select relname from pg_stat_xact_user_tables"
+            " where schemaname = 'gapless' and n_tup_ins + n_tup_upd + n_tup_del > 0"
+        )
+    assert written == []
+    assert await contents_of(connection) == before
+
+
+async def test_a_token_that_was_swept_is_lost(connection: asyncpg.Connection, clock: Clock) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 1)
+    await create_group(connection)
+    lease = (await claim(connection))["lease"]
+    await ack(connection, lease)
+    assert (await ack(connection, lease))[0]["status"] == "already_acked"
+    await clock.move(LONG)
+    await sweep(connection)
+    with refused("GP012"):
+        await ack(connection, lease)
+
+
+async def test_a_lease_that_is_extended_for_hours_keeps_no_later_one_and_goes_in_the_end(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 50)
+    await create_group(connection, ordering="none")
+    long = await claim(connection, 1)
+    await call(connection, "extend", lease=long["lease"], lease_seconds=40000.0)
+    for _ in range(3):
+        await consume(connection, 3)
+        await clock.move(LONG)
+        await sweep(connection)
+        assert await rows(connection, "lease") == 1
+    assert (await ack(connection, long["lease"]))[0]["status"] == "acked"
+    await sweep(connection)
+    assert await rows(connection, "lease") == 1
+    await clock.move(LONG)
+    await sweep(connection)
+    assert await rows(connection, "lease") == 0
+    assert await connection.fetchval("select passed from gapless.swept") == []
+    await counts_agree(connection)
+
+
+async def test_a_call_is_bounded_and_the_next_goes_on(connection: asyncpg.Connection, clock: Clock) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 20)
+    await create_group(connection)
+    await consume(connection, 20)
+    await clock.move(LONG)
+    removed = []
+    while count := await sweep(connection, limit=7):
+        removed.append(count)
+    assert sum(removed) == 40 + 20
+    assert max(removed) <= 3 * 7
+    assert len(removed) > 4
+    assert (await rows(connection, "consumer_offset"), await rows(connection, "lease")) == (1, 0)
+
+
+async def test_an_expired_lease_of_a_group_nobody_claims_from_is_ended_and_heard(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_topic(connection, partitions=2)
+    for partition in (0, 1):
+        await publish_many(connection, 5, partition=partition)
+    subscription_id = await create_group(connection, lease_seconds=30)
+    for partition in (0, 1):
+        await claim(connection, 5, partitions=[partition])
+    await sweep(connection)
+    ear = await GroupEar(await connect("ear")).listen()
+    await clock.move(timedelta(seconds=29))
+    assert await sweep(connection) == 0
+    await clock.move(timedelta(seconds=2))
+    assert await sweep(connection) == 2
+    assert await ear.heard() == [subscription_id]
+    assert [(await position(connection))[name] for name in ("in_flight", "retrying")] == [0, 5]
+    await counts_agree(connection)
+    again = await claim(connection)
+    assert (len(offsets(again)), again["attempt"]) == (5, 2)
+
+
+async def test_what_has_expired_is_ended_in_groups_of_any_status(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 3)
+    await create_group(connection, max_attempts=1)
+    await claim(connection)
+    await call(connection, "pause", topic="t", group="g")
+    await clock.move(timedelta(minutes=1))
+    await sweep(connection)
+    assert [(await position(connection))[name] for name in ("in_flight", "dead")] == [0, 3]
+    await counts_agree(connection)
+
+
+async def test_a_partition_or_group_that_is_locked_is_left_for_the_next_run(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection)
+    await claim(connection, 1)
+    await clock.move(timedelta(minutes=1))
+    other = await connect("other")
+    await connection.execute("set lock_timeout = '1s'")
+    async with other.transaction():
+        await other.execute("select gapless.lock_group(subscription_id, '{0}') from gapless.subscription")
+        assert await sweep(connection) == 1
+    async with other.transaction():
+        await call(other, "delete_subscription", topic="t", group="g")
+        assert await sweep(connection) == 0
+    assert await sweep(connection) == 0
+    assert await rows(connection, "swept") == 0
+
+
+async def test_claims_and_acks_do_not_wait_for_a_sweep(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection)
+    await consume(connection, 2)
+    await clock.move(LONG)
+    sweeper = await connect("sweeper")
+    await connection.execute("set lock_timeout = '1s'")
+    async with sweeper.transaction():
+        assert await sweep(sweeper) == 4 + 2
+        assert await drain(connection) == [3, 4, 5]
+    await sweep(connection)
+    await counts_agree(connection)
+
+
+async def test_s61_a_second_runner_gets_nothing_at_once(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection)
+    await consume(connection, 2)
+    runner = await connect("runner")
+    await connection.execute("set lock_timeout = '1s'")
+    async with runner.transaction():
+        assert await sweep(runner) == 4
+        assert await sweep(connection) == 0
+
+
+async def test_s49_a_runner_that_is_killed_leaves_everything_to_the_next(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection)
+    await consume(connection, 2)
+    stuck = await connect("stuck")
+    await stuck.execute("begin")
+    assert await sweep(stuck) == 4
+    assert await connection.fetchval("select pg_terminate_backend($1, 5000)", stuck.get_server_pid())
+    assert await sweep(connection) == 4
+
+
+async def test_never_walks_what_it_removed_before_while_an_old_transaction_keeps_it(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 300)
+    await create_group(connection)
+    old = await connect("old")
+    async with old.transaction(isolation="repeatable_read"):
+        await old.fetchval("select count(*) from gapless.topic")
+        touched = []
+        for _ in range(3):
+            await consume(connection, 100)
+            await clock.move(LONG)
+            (plan,) = json.loads(
+                await connection.fetchval(
+                    "explain (analyze, buffers, format json) select gapless.sweep_leases()"
+                )
+            )
+            touched.append(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
+            assert await rows(connection, "lease") == 0
+        assert max(touched[1:]) < 1.3 * touched[0], touched
+        assert await old.fetchval("select count(*) from gapless.lease") == 0

@@ -1,0 +1,100 @@
+"""A real Chromium for the page."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE_MILLISECONDS = 15_000
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+
+def chromium_path() -> str | None:
+    named = os.environ.get("GAPLESS_TEST_CHROMIUM")
+    return named or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def require_chromium() -> str:
+    """Skips where no browser is found, except in CI, where that is a failure."""
+    path = chromium_path()
+    if path is not None:
+        return path
+    message = f"no Chromium found (looked for {', '.join(NAMES)}; GAPLESS_TEST_CHROMIUM names another)"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@asynccontextmanager
+async def launched(*arguments: str) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=require_chromium(), args=list(arguments))
+        yield browser
+        await browser.close()
+
+
+class Tab:
+    """One tab with the page, and everything that went wrong in it."""
+
+    def __init__(self, page: Page, base_url: str) -> None:
+        self.page = page
+        self.base_url = base_url
+        self.faults: list[str] = []
+        page.set_default_timeout(PATIENCE_MILLISECONDS)
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", lambda message: self._console(message.type, message.text))
+
+    @classmethod
+    async def open(
+        cls, context: BrowserContext, base_url: str, topic: str = "", start: str = "latest"
+    ) -> "Tab":
+        tab = cls(await context.new_page(), base_url)
+        await tab.go(topic, start)
+        return tab
+
+    async def go(self, topic: str = "", start: str = "latest") -> None:
+        where = f"#topic={topic}" + ("&from=earliest" if start == "earliest" else "")
+        await self.page.goto(f"{self.base_url}/{where if topic else ''}")
+        if topic:
+            await self.state("live")
+
+    async def state(self, name: str) -> None:
+        await expect(self.page.locator("#connection")).to_have_attribute("data-state", name)
+
+    async def create(self, topic: str, partitions: int = 1) -> None:
+        await self.page.fill("#create-name", topic)
+        await self.page.fill("#create-partitions", str(partitions))
+        await self.page.click("#create button")
+        await expect(self.page.locator("#topic-title")).to_have_text(topic)
+
+    async def publish(self, data: str, *, key: str = "", type_: str = "") -> str:
+        """Publish by the form; returns the position, such as `0:12`, once the event arrived."""
+        await self.page.fill("#publish-data", data)
+        await self.page.fill("#publish-key", key)
+        await self.page.fill("#publish-type", type_)
+        await self.page.click("#publish-button")
+        result = self.page.locator("#publish-result")
+        await expect(result).to_contain_text("arrived here after")
+        return (await result.inner_text()).split()[2].rstrip(";")
+
+    async def received(self, count: int, timeout_seconds: float = 30.0) -> None:
+        await expect(self.page.locator("#received")).to_have_text(
+            f"{count:,}", timeout=timeout_seconds * 1000
+        )
+
+    async def partitions(self) -> list[dict[str, Any]]:
+        """What the page knows of each partition: received, first, last, repeats, fetched, lost."""
+        tiles = "tiles => tiles.map(tile => ({...tile.dataset}))"
+        rows: list[dict[str, str]] = await self.page.eval_on_selector_all("#partitions li", tiles)
+        return [{name: int(value or 0) for name, value in row.items()} for row in rows]
+
+    def _console(self, kind: str, text: str) -> None:
+        # The browser itself reports every request that failed, which a killed server makes unavoidable.
+        if kind == "error" and "net::ERR_" not in text and "Failed to load resource" not in text:
+            self.faults.append(text)

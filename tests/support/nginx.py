@@ -1,0 +1,165 @@
+"""Debian's nginx, where it is installed: with a plain proxy_pass, with what is shipped, or with nchan."""
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support.ports import free_port, listens
+from tests.support.wait import until
+
+_FOUND = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+INSTALLED = [Path(_FOUND)] if _FOUND else []
+"""For `pytest.mark.parametrize`: empty on machines without nginx."""
+
+NCHAN = Path("/usr/lib/nginx/modules/ngx_nchan_module.so")
+"""Where Debian's libnginx-mod-nchan puts it."""
+
+_CONFIGURATION = """\
+{user}
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass {upstream};
+      proxy_http_version 1.1;
+    }}
+  }}
+}}
+"""
+
+_NCHAN = """\
+{user}
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+load_module {module};
+worker_processes 1;
+worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  tcp_nodelay on;
+  keepalive_requests 1000000000;
+  nchan_max_reserved_memory 256M;
+  server {{
+    listen 127.0.0.1:{port};
+    location ~ ^/publish/([\\w-]+)$ {{
+      nchan_publisher http;
+      nchan_channel_id $1;
+      nchan_message_buffer_length 1000;
+      nchan_message_timeout 1m;
+    }}
+    location ~ ^/subscribe/([\\w-]+)$ {{
+      nchan_subscriber eventsource;
+      nchan_channel_id $1;
+      nchan_subscriber_first_message newest;
+    }}
+  }}
+}}
+"""
+
+
+PUBLISH = "/publish/{topic}"
+SUBSCRIBE = "/subscribe/{topic}"
+SUBSCRIBED = ": hi\n"
+"""What a subscriber gets first, before any message."""
+
+
+class Nchan(NamedTuple):
+    """Publishes what is posted to PUBLISH to those who follow SUBSCRIBE as server-sent events."""
+
+    port: int
+    pid: int
+
+
+SHIPPED = Path(__file__).resolve().parents[2] / "docker" / "nginx"
+_REPLICA = re.compile(r"^  server app-\d+:8080 (.*;)\n", re.M)
+_LISTEN = "  listen 8080;\n"
+_LOGS = "/var/log/nginx/"
+
+
+@asynccontextmanager
+async def reverse_proxy(program: Path, upstream: str, folder: Path) -> AsyncIterator[str]:
+    """The URL of an nginx that passes everything on to `upstream`."""
+    port = free_port()
+    user = "user root;" if os.geteuid() == 0 else ""
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_CONFIGURATION.format(user=user, folder=folder, port=port, upstream=upstream))
+    async with _running(program, ["-p", folder, "-c", configuration], port, folder):
+        yield f"http://127.0.0.1:{port}"
+
+
+@asynccontextmanager
+async def shipped_proxy(program: Path, replicas: Sequence[int], folder: Path) -> AsyncIterator[str]:
+    """The URL of an nginx with the shipped files, in which only addresses and the folder of logs differ.
+
+    `replicas` are ports of the loopback.
+    """
+    port = free_port()
+    (folder / "nginx.conf").write_text((SHIPPED / "nginx.conf").read_text())
+    (folder / "gapless.conf").write_text(
+        _addressed((SHIPPED / "gapless.conf").read_text(), port, replicas, folder)
+    )
+    directives = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
+    arguments: list[str | Path] = ["-p", folder, "-c", folder / "nginx.conf", "-g", directives]
+    async with _running(program, arguments, port, folder):
+        yield f"http://127.0.0.1:{port}"
+
+
+@asynccontextmanager
+async def nchan(program: Path, folder: Path) -> AsyncIterator[Nchan]:
+    """An nginx with one worker that keeps messages in memory."""
+    port = free_port()
+    user = "user root;" if os.geteuid() == 0 else ""
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_NCHAN.format(user=user, folder=folder, port=port, module=NCHAN))
+    async with _running(program, ["-p", folder, "-c", configuration], port, folder) as pid:
+        yield Nchan(port, pid)
+
+
+def _addressed(text: str, port: int, replicas: Sequence[int], folder: Path) -> str:
+    found = list(_REPLICA.finditer(text))
+    assert len(found) == 2, "two replicas are shipped"
+    assert text.count(_LISTEN) == text.count(_LOGS) == 1
+    servers = "".join(f"  server 127.0.0.1:{replica} {found[0][1]}\n" for replica in replicas)
+    text = text[: found[0].start()] + servers + text[found[-1].end() :]
+    return text.replace(_LISTEN, f"  listen 127.0.0.1:{port};\n").replace(_LOGS, f"{folder}/")
+
+
+@asynccontextmanager
+async def _running(
+    program: Path, arguments: Sequence[str | Path], port: int, folder: Path
+) -> AsyncIterator[int]:
+    said = folder / "stderr.log"
+    with said.open("wb") as output:
+        process = subprocess.Popen([program, *arguments], stderr=output)
+    try:
+        await until(lambda: process.poll() is not None or listens(port))
+        if process.poll() is not None:
+            logs = [path.read_text() for path in (said, folder / "error.log") if path.is_file()]
+            raise RuntimeError(f"nginx ended:\n{''.join(logs)}")
+        yield process.pid
+    finally:
+        process.terminate()
+        await asyncio.to_thread(process.wait, 10)

