@@ -5,6 +5,7 @@ GAPLESS_TEST_POSTGRES_BIN runs everything on the PostgreSQL in that folder inste
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -36,6 +37,10 @@ os.environ.setdefault("GAPLESS_ACCEPT_DATA_LOSS", "true")
 
 # Every HTTP client else reads all the authorities of the world first, which takes longer than most calls.
 os.environ.setdefault("SSL_CERT_DIR", str(Path(__file__).with_name("no-authorities")))
+
+# A runner in the background may have it ignored, and what tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Connect = Callable[..., Awaitable[asyncpg.Connection]]
 StartService = Callable[..., Awaitable[ThreadService]]

@@ -28,6 +28,7 @@ from tests.support.issuer import token as jwt_token
 from tests.support.operations import BY_ID, OPERATIONS, Operation
 from tests.support.problems import problem
 from tests.support.service import ThreadService
+from tests.support.wait import PATIENCE_SECONDS
 
 CHALLENGE = 'Bearer realm="gapless"'
 INVALID = f'{CHALLENGE}, error="invalid_token"'
@@ -563,7 +564,7 @@ async def raw(world: World, head: str, credentials: str) -> int:
         lines = [*head.split("\n"), f"Authorization: {credentials}", "Connection: close", "", ""]
         writer.write("\r\n".join(lines).encode())
         await writer.drain()
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
     finally:
         writer.close()
         await writer.wait_closed()

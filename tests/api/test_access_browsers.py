@@ -19,6 +19,7 @@ from tests.support.databases import Databases
 from tests.support.problems import problem
 from tests.support.service import ThreadService
 from tests.support.sse import SseError, open_stream
+from tests.support.wait import PATIENCE_SECONDS
 
 ALLOWED = "https://app.example"
 Shared = tuple[httpx.AsyncClient, httpx.AsyncClient]
@@ -469,7 +470,7 @@ async def test_a_session_ends_by_logging_out_at_every_replica(
         async def refused() -> bool:
             return (await there.get("/v1/session", headers=session)).status_code == 401
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not await refused():
                 pass
     assert (await admin.get("/v1/session")).status_code == 200, "the token goes on"

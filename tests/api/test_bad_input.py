@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.problems import item_problems, problem
 from tests.support.service import ThreadService
+from tests.support.wait import PATIENCE_SECONDS
 
 JSON = {"content-type": "application/json"}
 MIB = 1024 * 1024
@@ -211,9 +212,9 @@ async def exchange(http: httpx.AsyncClient, request: bytes) -> bytes:
     try:
         writer.write(request)
         await writer.drain()
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_SECONDS)
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        return head + await asyncio.wait_for(reader.readexactly(length), 10)
+        return head + await asyncio.wait_for(reader.readexactly(length), PATIENCE_SECONDS)
     finally:
         writer.close()
 
@@ -377,7 +378,7 @@ async def test_s86_chunks_with_bad_line_ends_are_refused(http: httpx.AsyncClient
     for body in ("b\n" + '{"data":1}x' + "\r\n0\r\n\r\n", "zz\r\n{}\r\n0\r\n\r\n", "2\r\n{}xx0\r\n\r\n"):
         reader, writer = await asyncio.open_connection(http.base_url.host, http.base_url.port)
         writer.write(head.encode() + body.encode())
-        answer = await asyncio.wait_for(reader.read(12), 10)
+        answer = await asyncio.wait_for(reader.read(12), PATIENCE_SECONDS)
         writer.close()
         assert answer == b"HTTP/1.1 400", body
     assert await tip(http, topic) == 0

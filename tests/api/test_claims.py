@@ -13,6 +13,7 @@ from tests.support.groups import Group, counts, data, insist, offsets, publish, 
 from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
+from tests.support.wait import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -302,7 +303,7 @@ async def test_s57_whatever_members_do_every_event_is_accounted_for(
             total = sum(shown[name] for name in ("waiting", "in_flight", "retrying", "dead", "acked"))
             assert total == 300, shown
 
-    async with asyncio.timeout(50), asyncio.TaskGroup() as members:
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as members:
         for number in range(4):
             members.create_task(work(f"m{number}"))
     shown = await group.show()

@@ -17,7 +17,7 @@ from tests.support.lines import at_rest, claims_of, waiting
 from tests.support.problems import problem
 from tests.support.raw import connected, reset
 from tests.support.service import ThreadService
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 TOPIC = "/v1/topics/t"
 NEVER = 3600
@@ -325,7 +325,7 @@ async def test_waits_end_empty_at_once_when_the_server_stops(quiet: ThreadServic
     tasks = [asyncio.create_task(group.claim(f"m{number}", wait=25)) for number in range(10)]
     await waiting(quiet, 10)
     quiet.begin_stop()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         claims = await asyncio.gather(*tasks)
     assert all(claim["lease"] is None for claim in claims)
 
@@ -348,7 +348,7 @@ async def test_a_group_that_is_waited_for_from_two_replicas_gets_every_event_onc
             if ack:
                 await group.ack(ack[0])
 
-        async with asyncio.timeout(40), asyncio.TaskGroup() as members:
+        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as members:
             for number in range(6):
                 members.create_task(work(groups[number % 2], f"m{number}"))
             for number in range(200):

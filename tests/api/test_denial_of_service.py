@@ -26,7 +26,7 @@ from tests.support.problems import problem
 from tests.support.raw import RawStream, connected, connections, request, reset
 from tests.support.rude import Rude, answers
 from tests.support.service import ProcessService
-from tests.support.wait import shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 MIB = 1024 * 1024
 HEADER_SECONDS = 2.0
@@ -223,7 +223,7 @@ async def test_25_a_stream_of_lines_that_is_being_answered_may_pause(shipped: Pr
         assert await rude.first_answer() == 200
         await asyncio.sleep(2 * BODY_SECONDS)
         await rude.send(line + b"0\r\n\r\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while b"0\r\n\r\n" not in rude.received:
                 rude.received += await rude.reader.read(65_536)
         assert rude.received.count(b'"events":1') == 2
@@ -264,7 +264,7 @@ async def test_27_clients_that_open_and_vanish_leave_no_stream(shipped: ProcessS
         client = connected(shipped.port)
         await loop.sock_sendall(client, request("/v1/topics/t/stream"))
         reset(client)
-    await until(lambda: not connections(shipped.port), 20)
+    await until(lambda: not connections(shipped.port))
     async with RawStream(shipped.port, "/v1/topics/t/stream") as stream:
         assert stream.status == 200
 

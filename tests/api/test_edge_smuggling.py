@@ -14,6 +14,7 @@ from tests.conftest import StartService
 from tests.support.access import Keys, bearer
 from tests.support.raw import until_read
 from tests.support.service import ThreadService
+from tests.support.wait import PATIENCE_SECONDS
 
 EVENT = b'{"events":[{"data":1}]}'
 EVENTS = "/v1/topics/orders/events"
@@ -35,7 +36,7 @@ class Wire:
 
     async def answer(self) -> tuple[int, bytes]:
         """0 at the end of the connection."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             head = await self._reader.readuntil(b"\r\n\r\n")
             length = 0
             for line in head.lower().split(b"\r\n"):
@@ -45,7 +46,7 @@ class Wire:
             return int(head[9:12]), await self._reader.readexactly(length)
 
     async def is_over(self) -> bool:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await self._reader.read(1) == b""
 
 
@@ -191,7 +192,7 @@ async def test_a_stream_of_lines_ends_with_its_key(start_guarded: StartService, 
         status, _ = await wire.answer()
         assert status == 200
         assert (await client.delete("/v1/keys/publisher", headers=bearer(admin))).status_code == 204
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert b'"unauthorized"' in await wire._reader.readuntil(b"0\r\n\r\n")
 
 

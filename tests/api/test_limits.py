@@ -21,7 +21,7 @@ from tests.support.problems import problem
 from tests.support.service import ThreadService
 from tests.support.sse import SseClient, open_stream
 from tests.support.ticking import Ticking
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 STREAM = "/v1/topics/t/stream"
 EVENTS = "/v1/topics/t/events"
@@ -244,7 +244,7 @@ async def test_28_a_body_beyond_the_rate_is_refused_before_it_is_read(start_limi
             f"POST {EVENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {a['Authorization']}\r\n"
             "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n".encode()
         )
-        assert await asyncio.wait_for(reader.read(12), 5) == b"HTTP/1.1 429"
+        assert await asyncio.wait_for(reader.read(12), PATIENCE_SECONDS) == b"HTTP/1.1 429"
         writer.close()
         assert (await client.post(EVENTS, json=big, headers=b)).status_code == 201
 

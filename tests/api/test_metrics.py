@@ -295,7 +295,7 @@ async def test_a_lost_listener_shows_and_so_does_its_return(
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where application_name = 'gapless-listener' and datname = current_database()"
         )
-        await until(lambda: reconnected(1), 20)
+        await until(lambda: reconnected(1))
 
 
 async def test_the_pool_shows_waits_and_calls_that_were_given_up(start_service: StartService) -> None:

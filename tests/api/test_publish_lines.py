@@ -13,7 +13,7 @@ from app.api.publish_lines import CHUNK_EVENTS
 from tests.conftest import StartService
 from tests.support.problems import problem
 from tests.support.raw import connected
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 HEADERS = {"content-type": "application/x-ndjson"}
 
@@ -170,7 +170,7 @@ async def test_behind_a_proxy_the_answer_begins_when_the_body_was_read(
         await loop.sock_sendall(client, chunk)
         answer = b""
         while answer.count(b'"lines"') < 3:
-            answer += await asyncio.wait_for(loop.sock_recv(client, 65536), 10)
+            answer += await asyncio.wait_for(loop.sock_recv(client, 65536), PATIENCE_SECONDS)
         assert answer.startswith(b"HTTP/1.1 200 ")
 
 
@@ -224,7 +224,7 @@ async def test_a_sender_that_leaves_in_the_middle_has_published_what_was_reporte
 
     with pytest.raises(ConnectionError):
         await http.post(f"{topic}/events", content=lines(), headers=HEADERS)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await data(http, topic) == [1]
 
 

@@ -17,7 +17,7 @@ from tests.support.databases import FAST
 from tests.support.problems import problem
 from tests.support.service import ProcessService, ThreadService
 from tests.support.sse import open_stream
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 BROWSERS = 50
 EVENTS = 1_200
@@ -115,11 +115,11 @@ async def test_a_stream_asked_for_while_the_database_is_away_begins_when_it_is_b
         urls = (api.url(from_="earliest"), api.url(("t",), from_="earliest"))
         browsers = [Browser(url) for url in urls]
         following = [asyncio.create_task(browser.follow(2)) for browser in browsers]
-        await until(lambda: all(browser.refused for browser in browsers), 20)
+        await until(lambda: all(browser.refused for browser in browsers))
         answer = await api.client.get(api.url(), headers={"Accept": "application/json"})
         problem(answer, 503, "database_unavailable")
         server.start()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await asyncio.gather(*following)
     assert all(set(browser.refused) == {"database_unavailable"} for browser in browsers)
     assert all(browser.seen == [1, 2] for browser in browsers)
@@ -134,12 +134,12 @@ async def test_a_restart_of_the_database_costs_streams_that_catch_up_nothing(ser
             await api.publish(*["x" * 1_000] * 100)
         browsers = [Browser(api.url(from_="earliest")) for _ in range(BROWSERS)]
         following = [asyncio.create_task(browser.follow(EVENTS + 1)) for browser in browsers]
-        await until(lambda: sum(bool(browser.seen) for browser in browsers) >= BROWSERS // 2, 30)
+        await until(lambda: sum(bool(browser.seen) for browser in browsers) >= BROWSERS // 2)
         server.stop()
-        await until(lambda: any(browser.refused for browser in browsers), 30)
+        await until(lambda: any(browser.refused for browser in browsers))
         server.start()
-        await until(lambda: _published(api), 30)
-        async with asyncio.timeout(60):
+        await until(lambda: _published(api))
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await asyncio.gather(*following)
         assert all(browser.seen == list(range(1, EVENTS + 2)) for browser in browsers)
         interrupted = sum(browser.interrupted for browser in browsers)

@@ -106,7 +106,7 @@ async def tailed_over_ten_kills(service: ProcessService, edits: Edits, output: P
         def enough(wanted: int = kill) -> bool:
             return output.exists() and output.read_bytes().count(b"\n") >= wanted
 
-        await until(enough, within_seconds=30)
+        await until(enough)
         if number == 5:
             service.kill()
         process.kill()
@@ -114,7 +114,7 @@ async def tailed_over_ten_kills(service: ProcessService, edits: Edits, output: P
         if number == 5:
             await service.start()
     process = await start(options, url=service.base_url)
-    await until(lambda: output.read_bytes().count(b"\n") >= edits.total, within_seconds=60)
+    await until(lambda: output.read_bytes().count(b"\n") >= edits.total)
     process.terminate()
     await process.wait()
     lines = output.read_bytes().splitlines()
@@ -144,7 +144,7 @@ async def test_the_browser_goes_on_through_ten_kills_of_the_server(
             async def some(already: int = already) -> bool:
                 return sum(partition["tip"] for partition in await bounds(service)) > already
 
-            await until(some, within_seconds=20)
+            await until(some)
             service.kill()
             await service.start()
             _, err = await publishing.communicate()

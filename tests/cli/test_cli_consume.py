@@ -15,7 +15,7 @@ from tests.support.http_group import Group, create_group
 from tests.support.lines import waiting
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
-from tests.support.wait import shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 from tests.support.warm_cli import WarmCli
 
 
@@ -32,7 +32,9 @@ async def _acked(group: Group, count: int) -> bool:
     return await group.counts("acked") == (count,)
 
 
-async def ended(process: asyncio.subprocess.Process, within_seconds: float = 20) -> tuple[int | None, str]:
+async def ended(
+    process: asyncio.subprocess.Process, within_seconds: float = PATIENCE_SECONDS
+) -> tuple[int | None, str]:
     async with asyncio.timeout(within_seconds):
         _, err = await process.communicate()
     return process.returncode, err.decode()
@@ -184,7 +186,7 @@ async def test_s48_a_handler_of_four_leases_gets_its_event_once(
     )
     options = ["--exec", command, "--lease-seconds", "1", "--jobs", "8", "--max-events", "8"]
     first = await start(["consume", "orders", "billing", "--until-empty", *options], url=url)
-    await until(lambda: len(lines(out)) == 8, 20)
+    await until(lambda: len(lines(out)) == 8)
     # Another member that is always there to take what comes free.
     second = await start(["consume", "orders", "billing", "--until-empty", *options], url=url)
     (code, err), (other, rest) = await asyncio.gather(ended(first), ended(second))
@@ -201,7 +203,7 @@ async def test_s55_a_consumer_that_is_stopped_finishes_what_runs_and_gives_back_
     out = tmp_path / "seen"
     command = f"sleep 0.1; echo $GAPLESS_OFFSET $GAPLESS_ATTEMPT >> {out}"
     process = await start(["consume", "orders", "billing", "--exec", command], url=url)
-    await until(lambda: len(lines(out)) >= 10, 20)
+    await until(lambda: len(lines(out)) >= 10)
     assert await group.counts("in_flight") == (100,)
     process.send_signal(signal.SIGTERM)
     code, err = await ended(process, 5)
@@ -224,17 +226,17 @@ async def test_grace_and_a_second_signal_end_commands_and_their_events_come_agai
     begun = tmp_path / "begun"
     options = ["consume", "orders", "billing", "--exec", f"echo $GAPLESS_ATTEMPT >> {begun}; sleep 30"]
     impatient = await start([*options, "--grace", "0.3"], url=url)
-    await until(lambda: len(lines(begun)) == 1, 20)
+    await until(lambda: len(lines(begun)) == 1)
     impatient.send_signal(signal.SIGTERM)
     code, err = await ended(impatient, 5)
     assert code == 0, err
     assert "stopping; commands that run have 0.3 s to finish" in err
     assert err.endswith("0 events acked, 1 given back\n")
     patient = await start(options, url=url)
-    await until(lambda: len(lines(begun)) == 2, 20)
+    await until(lambda: len(lines(begun)) == 2)
     patient.send_signal(signal.SIGINT)
     assert patient.stderr is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert (await patient.stderr.readline()).startswith(b"stopping; ")
     assert patient.returncode is None
     patient.send_signal(signal.SIGINT)
@@ -253,8 +255,8 @@ async def test_an_idle_consumer_ends_at_once_and_leaves_no_lease_behind(
     out = tmp_path / "seen"
     process = await start(["consume", "orders", "billing", "--exec", f"cat >> {out}"], url=url)
     await group.publish(1)
-    await until(lambda: lines(out) == ["1"], 20)
-    await until(lambda: _acked(group, 1), 10)
+    await until(lambda: lines(out) == ["1"])
+    await until(lambda: _acked(group, 1))
     await waiting(service)
     process.send_signal(signal.SIGINT)
     assert await ended(process, 5) == (130, "1 event acked\n")
@@ -273,7 +275,7 @@ async def test_s58_a_consumer_that_is_killed_loses_nothing(
     command = f"echo $GAPLESS_OFFSET $GAPLESS_ATTEMPT >> {out}; sleep 0.1"
     options = ["consume", "orders", "billing", "--exec", command, "--lease-seconds", "2"]
     process = await start(options, url=url)
-    await until(lambda: len(lines(out)) >= 14, 20)
+    await until(lambda: len(lines(out)) >= 14)
     process.kill()
     await process.wait()
     killed_at = len(lines(out))
@@ -296,16 +298,16 @@ async def test_a_lease_that_was_taken_away_is_told_and_the_consumer_goes_on(
     out, gate = tmp_path / "seen", tmp_path / "gate"
     command = f"echo $GAPLESS_OFFSET >> {out}; until [ -e {gate} ]; do sleep 0.05; done"
     process = await start(["consume", "orders", "billing", "--exec", command], url=url)
-    await until(lambda: lines(out) == ["1"], 20)
+    await until(lambda: lines(out) == ["1"])
     await group.post("pause", {"reason": "to look"})
     await group.post("seek", {"to": "earliest"})
     assert process.stderr is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await process.stderr.readline() == b"the group is PAUSED\n"
         gate.touch()
         assert b"(lease_lost)" in await process.stderr.readline()
     await group.post("resume")
-    await until(lambda: lines(out)[-2:] == ["1", "2"], 20)
+    await until(lambda: lines(out)[-2:] == ["1", "2"])
     await group.post("cancel")
     code, err = await ended(process, 10)
     assert (code, "(subscription_inactive)" in err) == (1, True), err
@@ -322,17 +324,17 @@ async def test_a_server_that_is_away_is_waited_for_and_its_acks_are_repeated(
         command = f"echo $GAPLESS_OFFSET $GAPLESS_ATTEMPT >> {out}; until [ -e {gate} ]; do sleep 0.05; done"
         options = ["consume", "orders", "billing", "--exec", command, "--jobs", "2"]
         process = await start(options, url=service.base_url)
-        await until(lambda: len(lines(out)) == 2, 20)
+        await until(lambda: len(lines(out)) == 2)
         service.kill()
         gate.touch()
         assert process.stderr is not None
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert b"trying again" in await process.stderr.readline()
         await service.start()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert b"the server answers again" in await process.stderr.readline()
         await group.publish(3)
-        await until(lambda: _acked(group, 3), 20)
+        await until(lambda: _acked(group, 3))
         process.send_signal(signal.SIGTERM)
         assert await ended(process) == (0, "3 events acked\n")
         assert sorted(lines(out)) == ["1 1", "2 1", "3 1"]
@@ -348,7 +350,7 @@ async def test_no_command_starts_while_nobody_knows_whether_the_lease_is_still_h
     async with FaultProxy(Target(port=service.port)) as proxy:
         options = ["consume", "orders", "billing", "--until-empty", "--lease-seconds", "1", "--exec", command]
         process = await start(options, url=f"http://127.0.0.1:{proxy.port}")
-        await until(lambda: len(lines(out)) >= 2, 20)
+        await until(lambda: len(lines(out)) >= 2)
         proxy.refuse()
         proxy.cut()
         # Another member gets what the consumer has lost, and gives it back.

@@ -194,7 +194,7 @@ async def test_a_pipe_that_pauses_is_published_before_it_ends(url: str) -> None:
         async def arrived(expected: int = count) -> bool:
             return await held(url) == expected
 
-        await until(arrived, within_seconds=30)
+        await until(arrived)
     process.stdin.close()
     assert await process.wait() == 0
 

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from tests.support.cli import GAPLESS, environment, gapless
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
-FIRST_START_SECONDS = 40.0
+FIRST_START_SECONDS = 60.0
 
 
 class Served:
@@ -64,7 +64,7 @@ class Served:
         assert self.process is not None
         if self.process.returncode is None:
             self.process.send_signal(number)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await self.process.wait()
 
 
@@ -215,7 +215,7 @@ async def test_serve_migrates_a_database_of_ones_own_when_asked(tmp_path: Path, 
     async def created() -> bool:
         return (await gapless("topic", "create", "orders", url=served.url)).code == 0
 
-    await until(created, within_seconds=30)
+    await until(created)
     assert await served.end() == 0
 
 

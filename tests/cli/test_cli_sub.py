@@ -11,6 +11,7 @@ import pytest
 from tests.support.cli import start
 from tests.support.http_group import Group, create_group
 from tests.support.service import ThreadService
+from tests.support.wait import PATIENCE_SECONDS
 from tests.support.warm_cli import WarmCli
 
 
@@ -195,7 +196,7 @@ async def test_who_answers_no_has_changed_nothing(url: str, client: httpx.AsyncC
     try:
         process = await start(["sub", "delete", "orders", "billing"], url=url, stdin=theirs)
         os.write(ours, b"n\n")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             _, err = await process.communicate()
     finally:
         os.close(ours)

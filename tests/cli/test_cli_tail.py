@@ -14,7 +14,7 @@ from tests.conftest import StartProcess, StartService
 from tests.support.cli import gapless, start
 from tests.support.service import ThreadService
 from tests.support.sse import open_stream
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 EVENTS = 4_000
 
@@ -39,7 +39,7 @@ async def publish(url: str, topic: str, *values: int) -> None:
 
 async def line(process: asyncio.subprocess.Process) -> dict[str, Any]:
     assert process.stdout is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         text = await process.stdout.readline()
     found: dict[str, Any] = json.loads(text)
     return found
@@ -48,7 +48,7 @@ async def line(process: asyncio.subprocess.Process) -> dict[str, Any]:
 async def said(process: asyncio.subprocess.Process, words: str) -> str:
     """The first line on standard error with these words."""
     assert process.stderr is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while text := (await process.stderr.readline()).decode():
             if words in text:
                 return text
@@ -184,12 +184,12 @@ async def test_a_tail_killed_at_ten_random_points_writes_each_event_exactly_once
         def enough(wanted: int = kill) -> bool:
             return output.exists() and output.read_bytes().count(b"\n") >= wanted
 
-        await until(enough, within_seconds=20)
+        await until(enough)
         process.kill()
         await process.wait()
     await publishing
     process = await start(options, url=url)
-    await until(lambda: output.read_bytes().count(b"\n") >= EVENTS, within_seconds=20)
+    await until(lambda: output.read_bytes().count(b"\n") >= EVENTS)
     process.terminate()
     await process.wait()
     assert_exactly_once([json.loads(text) for text in output.read_bytes().splitlines()], 4, EVENTS)

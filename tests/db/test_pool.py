@@ -22,7 +22,7 @@ from tests.conftest import Connect
 from tests.support import pgbouncer
 from tests.support.databases import FAST, database_name
 from tests.support.proxy import FaultProxy, Target
-from tests.support.wait import shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ async def test_a_cancelled_call_gives_its_connection_back(dsn: str) -> None:
 
     for _ in range(5):
         calls = [asyncio.create_task(slow()) for _ in range(2)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await until(lambda: pool.idle == 0)
         for call in calls:
             call.cancel()

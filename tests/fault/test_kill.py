@@ -10,11 +10,10 @@ from tests.soak.chaos import Chaos
 from tests.soak.verdict import Verdict
 from tests.soak.work import Publisher, Reader, create_topic
 from tests.support.service import ProcessService
-from tests.support.wait import shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 ROUNDS = 20
 SERVE_AGAIN_SECONDS = 5.0
-CATCH_UP_SECONDS = 30.0
 
 
 @pytest.mark.timeout(300)
@@ -37,7 +36,7 @@ async def test_every_acknowledged_event_survives_a_kill_and_no_refused_one_appea
             publisher.stop()
         await asyncio.gather(*publishing)
         verdict = Verdict(publishers, [reader], chaos)
-        await verdict.caught_up(CATCH_UP_SECONDS)
+        await verdict.caught_up(PATIENCE_SECONDS)
         reading.cancel()
         await asyncio.wait([reading])
         await service.terminate()

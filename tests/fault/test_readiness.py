@@ -205,7 +205,7 @@ async def test_a_killed_postgresql_is_red_within_seconds_and_green_again(
                 assert answer.status_code == 200
                 assert "gapless_pool_max_connections 10.0" in answer.text
                 supervising = asyncio.create_task(server.supervise())
-                await until(partial(_is_replaced, server, pid), 20)
+                await until(partial(_is_replaced, server, pid))
                 await probe.green()
                 supervising.cancel()
                 await asyncio.wait([supervising])

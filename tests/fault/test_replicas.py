@@ -28,7 +28,7 @@ from tests.support.rolling import BATCH, Clients
 from tests.support.rude import Rude
 from tests.support.service import SERVE, ProcessService, ThreadService
 from tests.support.sse import open_stream
-from tests.support.wait import shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 Proxy = Callable[[Sequence[int], Path], AbstractAsyncContextManager[str]]
 
@@ -68,11 +68,11 @@ async def test_streams_come_through_at_once_and_one_event_at_a_time(
             assert answer.headers["content-type"].startswith("text/event-stream")
             assert "content-encoding" not in answer.headers
             chunks = answer.aiter_raw()
-            await asyncio.wait_for(anext(chunks), 5)
+            await asyncio.wait_for(anext(chunks), PATIENCE_SECONDS)
             for number in range(20):
                 published = time.monotonic()
                 await api.publish(number)
-                chunk = await asyncio.wait_for(anext(chunks), 5)
+                chunk = await asyncio.wait_for(anext(chunks), PATIENCE_SECONDS)
                 assert chunk.count(b"data: ") == 1
                 assert b'"data":%d}' % number in chunk
                 assert time.monotonic() - published < shared(1)
@@ -159,7 +159,7 @@ async def test_a_rolling_restart_under_load_loses_and_repeats_nothing(
 
 async def _more_is_published(clients: Clients) -> None:
     enough = len(clients.published) + PUBLISHERS * BATCH * 10
-    await until(lambda: len(clients.published) >= enough, 30)
+    await until(lambda: len(clients.published) >= enough)
 
 
 async def _insist_on_everything(clients: Clients, api: Api) -> None:
@@ -315,17 +315,22 @@ async def test_32_behind_nginx_no_request_is_split(
             async with Rude(port) as rude:
                 await rude.send(head.encode("latin-1") + b"\r\n" + body + SMUGGLED)
                 with contextlib.suppress(TimeoutError):
-                    await rude.answers_to_end(0.5)
+                    await rude.answers_to_end(shared(0.5))
         async with httpx.AsyncClient(base_url=url) as client:
             last = (await client.get("/v1/topics")).headers["X-Request-Id"]
-        await until(lambda: last in service.output)
-        passed = [
-            (line.split()[-1], line.split()[3])
-            for path in tmp_path.rglob("*.log")
-            for line in path.read_text().splitlines()
-            if re.search(r" 127\.0\.0\.1:\d+ \d{3} \S+$", line)
-        ]
-    assert sorted(passed) == sorted(_served(service)[direct:])
+        # Both write down a request after they have answered it.
+        await until(lambda: last in service.output and last in str(_passed(tmp_path)))
+    assert sorted(_passed(tmp_path)) == sorted(_served(service)[direct:])
+
+
+def _passed(folder: Path) -> list[tuple[str, str]]:
+    """The id and the path of every request in the logs of nginx that a replica answered."""
+    return [
+        (line.split()[-1], line.split()[3])
+        for path in folder.rglob("*.log")
+        for line in path.read_text().splitlines()
+        if re.search(r" 127\.0\.0\.1:\d+ \d{3} \S+$", line)
+    ]
 
 
 def _served(service: ProcessService) -> list[tuple[str, str]]:
@@ -384,7 +389,7 @@ async def test_lines_are_stored_while_they_are_sent(
 
         async def body() -> AsyncIterator[bytes]:
             yield b'{"data":1}\n' * 500
-            await asyncio.wait_for(first_is_stored.wait(), 20)
+            await asyncio.wait_for(first_is_stored.wait(), PATIENCE_SECONDS)
             yield b'{"data":2}\n'
 
         sending = asyncio.create_task(

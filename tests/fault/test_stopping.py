@@ -15,7 +15,7 @@ from tests.conftest import StartProcess, StartService
 from tests.support.api import Api, api_of, offset
 from tests.support.raw import RawRequest, RawStream
 from tests.support.service import SERVE, UVICORN, ProcessService, ThreadService
-from tests.support.wait import shared
+from tests.support.wait import PATIENCE_SECONDS, shared
 
 PATH = "/v1/topics/t/stream"
 STOP_SECONDS = 10.0
@@ -113,12 +113,12 @@ class Crowd:
 
     async def insist_on_clean_ends(self) -> None:
         for stream in self._streams:
-            await asyncio.wait_for(stream.read_to_end(), 5)
+            await asyncio.wait_for(stream.read_to_end(), PATIENCE_SECONDS)
             assert stream.finished, "the body was cut"
             assert not stream.parser.unfinished, "an event was cut"
             assert [m.event for m in stream.messages][-1] == "drain"
         for long_poll in self._long_polls:
-            answer = await asyncio.wait_for(long_poll.answer_to_end(), 5)
+            answer = await asyncio.wait_for(long_poll.answer_to_end(), PATIENCE_SECONDS)
             assert answer.startswith(b"HTTP/1.1 200 ")
             assert b'"events":[]' in answer
 

@@ -23,7 +23,7 @@ from tests.support.effort import effort
 from tests.support.log import Ear, create_topic, publish
 from tests.support.proxy import FaultProxy, Target
 from tests.support.sse import Parser
-from tests.support.wait import shared, until, until_asleep
+from tests.support.wait import PATIENCE_SECONDS, shared, until, until_asleep
 
 LISTENERS = (
     "from pg_stat_activity where datname = current_database() and application_name = 'gapless-listener'"
@@ -104,7 +104,7 @@ async def test_s28_it_hears_again_after_the_server_was_away(
             plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
             with live.hub.streams.stream(plan) as stream:
                 reader = Reader(stream)
-                await reader.delay(connection, 10)
+                await reader.delay(connection, PATIENCE_SECONDS)
                 server.stop()
                 await until(lambda: live.listener.session is None)
                 # So many that they have become rare.
@@ -191,7 +191,7 @@ async def test_s32_the_listener_is_never_in_a_transaction(
         reader = Reader(stream)
         end = time.monotonic() + effort(2, 60)
         while time.monotonic() < end:
-            await reader.delay(connection, 5)
+            await reader.delay(connection, PATIENCE_SECONDS)
             state = await observer.fetchval(f"select state {LISTENERS}")
             assert state in ("idle", "active")
             if random.random() < 0.1:

@@ -20,7 +20,7 @@ from app.settings import Settings
 from tests.live.conftest import Live, StartLive
 from tests.support.log import create_topic, publish, publish_many, value
 from tests.support.sse import Message, Parser
-from tests.support.wait import until, until_asleep
+from tests.support.wait import PATIENCE_SECONDS, until, until_asleep
 
 
 async def test_a_topic_deleted_between_look_up_and_follow_still_ends_the_stream(
@@ -160,7 +160,7 @@ async def _messages(stream: Stream, count: int | None = None) -> list[Message]:
     """So many messages, or all until the end."""
     parser = Parser()
     messages = parser.feed(stream.follow.opening())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while count is None or len(messages) < count:
             data = await stream.follow.next()
             if data is None:

@@ -9,10 +9,9 @@ import pytest
 from tests.conftest import Connect
 from tests.support.effort import effort
 from tests.support.log import Ear, contents, create_topic, publish, publish_many, read, stage, value
-from tests.support.wait import until, until_blocked
+from tests.support.wait import PATIENCE_SECONDS, until, until_blocked
 
 LARGEST_TOPIC = 2**31 - 1
-PATIENCE_SECONDS = 10.0
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
+from tests.support.wait import PATIENCE_SECONDS
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE_MILLISECONDS = 15_000
+PATIENCE_MILLISECONDS = 1000 * PATIENCE_SECONDS
 
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.wait import PATIENCE_SECONDS
+
 GAPLESS = str(Path(sys.executable).with_name("gapless"))
-PATIENCE_SECONDS = 50.0
 
 
 class Result(NamedTuple):

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from tests.support.sse import Message, Parser
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
@@ -152,7 +152,7 @@ class RawStream:
         while await self.read():
             pass
 
-    async def take(self, count: int, within_seconds: float = 20.0) -> list[Message]:
+    async def take(self, count: int, within_seconds: float = PATIENCE_SECONDS) -> list[Message]:
         """The first messages, as many as wanted, of all that came and come."""
         self._unchunk()
         async with asyncio.timeout(within_seconds):

@@ -5,6 +5,8 @@ import re
 from contextlib import suppress
 from types import TracebackType
 
+from tests.support.wait import PATIENCE_SECONDS
+
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 
@@ -35,7 +37,7 @@ class Rude:
             return False
         return not self.writer.is_closing()
 
-    async def answers_to_end(self, within_seconds: float = 10.0) -> list[int]:
+    async def answers_to_end(self, within_seconds: float = PATIENCE_SECONDS) -> list[int]:
         """The statuses of all answers until the server ends the connection."""
         async with asyncio.timeout(within_seconds):
             with suppress(ConnectionError):
@@ -43,7 +45,7 @@ class Rude:
                     self.received += data
         return [int(status) for status in _STATUS.findall(self.received)]
 
-    async def first_answer(self, within_seconds: float = 10.0) -> int:
+    async def first_answer(self, within_seconds: float = PATIENCE_SECONDS) -> int:
         async with asyncio.timeout(within_seconds):
             while not (found := _STATUS.search(self.received)):
                 data = await self.reader.read(65_536)
@@ -51,7 +53,7 @@ class Rude:
                 self.received += data
         return int(found[1])
 
-    async def until_received(self, part: bytes, within_seconds: float = 10.0) -> None:
+    async def until_received(self, part: bytes, within_seconds: float = PATIENCE_SECONDS) -> None:
         async with asyncio.timeout(within_seconds):
             while part not in self.received:
                 data = await self.reader.read(65_536)
@@ -59,7 +61,7 @@ class Rude:
                 self.received += data
 
 
-async def answers(port: int, request: bytes, within_seconds: float = 10.0) -> list[int]:
+async def answers(port: int, request: bytes, within_seconds: float = PATIENCE_SECONDS) -> list[int]:
     """Of one request that the server should end the connection after."""
     async with Rude(port) as rude:
         await rude.send(request)

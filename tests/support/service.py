@@ -21,8 +21,8 @@ from tests.support.cli import GAPLESS, environment
 from tests.support.ports import free_port, listens
 from tests.support.wait import until
 
-START_SECONDS = 40.0
-STOP_SECONDS = 20.0
+START_SECONDS = 60.0
+STOP_SECONDS = 60.0
 
 SERVE = (GAPLESS, "serve")
 UVICORN = (sys.executable, "-m", "uvicorn", "--factory", "app.main:app_factory")

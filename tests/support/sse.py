@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from tests.support.wait import PATIENCE_SECONDS
+
 
 class SseError(AssertionError):
     """The stream broke the format, ended too early or stayed silent."""
@@ -117,21 +119,21 @@ class SseClient:
     def last_id(self) -> str:
         return self.parser.last_id
 
-    async def position(self, within_seconds: float = 10.0) -> str:
+    async def position(self, within_seconds: float = PATIENCE_SECONDS) -> str:
         """The id that a reconnect would send, as soon as the stream has told one."""
         async with asyncio.timeout(within_seconds):
             while not self.parser.last_id and await self._feed():
                 pass
         return self.parser.last_id
 
-    async def next(self, within_seconds: float = 10.0) -> Message:
+    async def next(self, within_seconds: float = PATIENCE_SECONDS) -> Message:
         async with asyncio.timeout(within_seconds):
             message = await self._next()
         if message is None:
             raise SseError("the stream ended")
         return message
 
-    async def take(self, count: int, within_seconds: float = 30.0) -> list[Message]:
+    async def take(self, count: int, within_seconds: float = PATIENCE_SECONDS) -> list[Message]:
         async with asyncio.timeout(within_seconds):
             found = [await self._next() for _ in range(count)]
         if None in found:

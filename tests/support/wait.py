@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -12,13 +14,17 @@ import asyncpg
 T = TypeVar("T")
 
 POLL_SECONDS = 0.01
+WATCHED_SECONDS = 60
+WAKES_A_SECOND = 50
+# For what must come at some time: how soon is not what is tested.
+PATIENCE_SECONDS = 60.0
 
 
 @overload
 async def until(condition: Callable[[], Awaitable[T]], within_seconds: float = ...) -> T: ...
 @overload
 async def until(condition: Callable[[], T], within_seconds: float = ...) -> T: ...
-async def until(condition: Callable[[], Any], within_seconds: float = 30.0) -> Any:
+async def until(condition: Callable[[], Any], within_seconds: float = PATIENCE_SECONDS) -> Any:
     """Ask again and again until the answer is true, and return it."""
     give_up = time.monotonic() + within_seconds
     while True:
@@ -31,11 +37,51 @@ async def until(condition: Callable[[], Any], within_seconds: float = 30.0) -> A
         await asyncio.sleep(POLL_SECONDS)
 
 
+class _Machine:
+    """What others took of the machine in the last minute, seen by a thread that always asks to be woken.
+
+    A share of the processors that the host gave to other machines is in no load figure of this one.
+    """
+
+    def __init__(self) -> None:
+        self._late: deque[float] = deque([0.0], maxlen=WATCHED_SECONDS * WAKES_A_SECOND)
+        self._used: deque[tuple[int, int]] = deque([_used_and_stolen()], maxlen=WATCHED_SECONDS)
+        threading.Thread(target=self._watch, daemon=True, name="machine").start()
+
+    def _watch(self) -> None:
+        while True:
+            for _ in range(WAKES_A_SECOND):
+                before = time.monotonic()
+                time.sleep(1 / WAKES_A_SECOND)
+                self._late.append(time.monotonic() - before - 1 / WAKES_A_SECOND)
+            self._used.append(_used_and_stolen())
+
+    def longest_stall(self) -> float:
+        """Seconds by which this process was woken too late, at worst."""
+        return max(self._late.copy())
+
+    def slowness(self) -> float:
+        """How many times longer work takes than on processors that the host gives to nobody else."""
+        (used_then, stolen_then), (used, stolen) = self._used[0], _used_and_stolen()
+        return 1 + (stolen - stolen_then) / max(1, used - used_then)
+
+
+def _used_and_stolen() -> tuple[int, int]:
+    """Ticks of all processors since the start: at work for this machine, and ready to but taken away."""
+    line = Path("/proc/stat").read_text().partition("\n")[0]
+    user, nice, system, _, _, irq, softirq, stolen, *_ = map(int, line.split()[1:])
+    return user + nice + system + irq + softirq, stolen
+
+
+_machine = _Machine()
+
+
 def shared(seconds: float) -> float:
     """What `seconds` of a machine of our own become when others compute on it too."""
     average, *_, running, _ = Path("/proc/loadavg").read_text().replace("/", " ").split()[:5]
     # The average of the last minute knows little of who came just now.
-    return seconds * max(1.0, max(float(average), int(running)) / (os.cpu_count() or 1))
+    load = max(1.0, max(float(average), int(running)) / (os.cpu_count() or 1))
+    return seconds * load * _machine.slowness() + _machine.longest_stall()
 
 
 async def until_blocked(observer: asyncpg.Connection, application_name: str) -> None:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from tests.support.cli import PATIENCE_SECONDS, Result, environment
+from tests.support.cli import Result, environment
+from tests.support.wait import PATIENCE_SECONDS
 
 
 class WarmCli:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.ports import free_port
 from tests.support.proxy import FaultProxy, Target
+from tests.support.wait import PATIENCE_SECONDS
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -33,7 +34,7 @@ async def dial(proxy: FaultProxy) -> Streams:
 async def say(streams: Streams, text: bytes) -> bytes:
     reader, writer = streams
     writer.write(text)
-    return await asyncio.wait_for(reader.read(len(text)), 2)
+    return await asyncio.wait_for(reader.read(len(text)), PATIENCE_SECONDS)
 
 
 async def test_bytes_pass_both_ways_and_the_end_too(proxy: FaultProxy) -> None:
@@ -48,7 +49,7 @@ async def test_a_cut_is_a_clean_end(proxy: FaultProxy) -> None:
     reader, writer = await dial(proxy)
     await say((reader, writer), b"x")
     proxy.cut()
-    assert await asyncio.wait_for(reader.read(), 2) == b""
+    assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
     writer.close()
 
 
@@ -57,7 +58,7 @@ async def test_a_reset_is_an_error(proxy: FaultProxy) -> None:
     await say((reader, writer), b"x")
     proxy.cut(reset=True)
     with pytest.raises(ConnectionResetError):
-        await asyncio.wait_for(reader.read(), 2)
+        await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
     writer.close()
 
 
@@ -69,7 +70,7 @@ async def test_an_answer_is_cut_after_a_number_of_bytes_once_and_no_other_link_w
     assert await say(link, b"abc") == b"abc"
     assert await say(other, b"abc") == b"abc"
     link[1].write(b"abcdef")
-    assert await asyncio.wait_for(link[0].read(), 2) == b"abc"
+    assert await asyncio.wait_for(link[0].read(), PATIENCE_SECONDS) == b"abc"
     link[1].close()
     assert await say(other, b"abcdef") == b"abcdef"
     other[1].close()
@@ -82,7 +83,7 @@ async def test_a_black_hole_is_silent_and_heals_without_loss(proxy: FaultProxy) 
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(reader.read(1), 0.1)
     proxy.heal()
-    assert await asyncio.wait_for(reader.readexactly(5), 2) == b"hello"
+    assert await asyncio.wait_for(reader.readexactly(5), PATIENCE_SECONDS) == b"hello"
     writer.close()
 
 
@@ -90,7 +91,7 @@ async def test_refused_connections_are_reset(proxy: FaultProxy) -> None:
     proxy.refuse()
     reader, writer = await dial(proxy)
     with pytest.raises(ConnectionResetError):
-        await asyncio.wait_for(reader.read(), 2)
+        await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
     writer.close()
 
 
@@ -98,5 +99,5 @@ async def test_a_target_that_is_gone_resets_the_client() -> None:
     async with FaultProxy(Target(port=free_port())) as proxy:
         reader, writer = await dial(proxy)
         with pytest.raises(ConnectionResetError):
-            await asyncio.wait_for(reader.read(), 2)
+            await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
         writer.close()

@@ -31,6 +31,7 @@ from app.model import (
     Topic,
     TopicId,
 )
+from tests.support.wait import PATIENCE_SECONDS
 
 GROUP = SubscriptionId(1)
 PARTITIONS = 2
@@ -178,7 +179,7 @@ class Member:
 
     async def get(self) -> str:
         """The next frames."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not (frames := await self.follow.next()):
                 pass
         assert frames is not None
