@@ -22,14 +22,18 @@ from app.db.pool import Pool
 from app.db.store import Store
 from app.settings import Settings
 from tests.support.access import GUARDED, Keys
-from tests.support.clock import Clock
+from tests.support.clock import Clock, SlowClock
 from tests.support.databases import FAST, Databases, as_service
+from tests.support.effort import LUCK
 from tests.support.service import ProcessService, ThreadService
+from tests.support.wait import PATIENCE_SECONDS
 
 # Time limits per example say more about the machine than about the code.
 # In CI it would by itself try the same examples each time.
 _RANDOM = hypothesis.settings.get_profile("default")
-hypothesis.settings.register_profile("gapless", _RANDOM, deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "gapless", _RANDOM, deadline=None, print_blob=True, suppress_health_check=LUCK
+)
 hypothesis.settings.load_profile("gapless")
 
 # The servers of tests are set to be fast (FAST).
@@ -127,8 +131,17 @@ async def clock(connect: Connect) -> Clock:
 
 
 @pytest.fixture
+async def slow_clock(connect: Connect) -> SlowClock:
+    """The same, and next to no time passes by itself."""
+    clock = SlowClock(await connect("clock"))
+    await clock.install()
+    return clock
+
+
+@pytest.fixture
 def settings(dsn: str) -> Settings:
-    return Settings(database_url=dsn)
+    # A machine that stands still for two seconds is no database that is away.
+    return Settings(database_url=dsn, acquire_seconds=PATIENCE_SECONDS)
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.api.gate import storable
+from tests.support.effort import LUCK
 from tests.support.nasty_json import documents
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, *LUCK])
 @given(texts=st.lists(documents, min_size=1, max_size=30))
 async def test_storable_json_is_json_and_jsonb_to_postgres(
     connection: asyncpg.Connection, texts: list[bytes]
@@ -24,7 +25,7 @@ async def test_storable_json_is_json_and_jsonb_to_postgres(
     assert usable == len(stored)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, *LUCK])
 @given(
     text=st.one_of(
         documents, st.text(alphabet='{}[]",:\\u0019eE+-.truefalsn \n\t', max_size=12).map(str.encode)

@@ -494,20 +494,5 @@ def _offsets(multirange: str) -> set[int]:
     }
 
 
-class StillClock(Clock):
-    """Stands still between moves, so that a model knows every moment exactly."""
-
-    async def install(self) -> None:
-        await super().install()
-        await self._connection.execute(
-            """
-            alter table gapless.test_clock add column began timestamptz not null default now();
-            create or replace function gapless.clock() returns timestamptz
-            language sql volatile security definer
-            as $$ select began + shift from gapless.test_clock $$;
-            """
-        )
-
-
 async def create_topic(connection: asyncpg.Connection, topic: str, partitions: int, segment: int) -> None:
     await value(connection, "create_topic", topic=topic, partitions=partitions, segment_events=segment)

@@ -23,7 +23,6 @@ from tests.property.group_drivers import (
     Results,
     Row,
     Seen,
-    StillClock,
     Tables,
     create_topic,
 )
@@ -40,6 +39,7 @@ from tests.property.groups_model import (
     Settings,
     Written,
 )
+from tests.support.clock import StillClock
 from tests.support.log import publish_many, value
 
 SEGMENT = 1000

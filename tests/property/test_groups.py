@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conftest import StartService
-from tests.property.group_drivers import HttpDriver, SqlDriver, StillClock
+from tests.property.group_drivers import HttpDriver, SqlDriver
 from tests.property.group_machine import GroupMachine, World
+from tests.support.clock import StillClock
 from tests.support.effort import effort
 
 BOUNDED = settings(
@@ -61,12 +62,12 @@ def search(bounds: settings, dsn: str, base_url: str | None = None) -> None:
         run_state_machine_as_test(Machine, settings=bounds)
 
 
-@pytest.mark.timeout(effort(300, 7200))
+@pytest.mark.timeout(effort(900, 7200))
 async def test_groups_agree_with_their_model(dsn: str) -> None:
     await asyncio.to_thread(search, BOUNDED, dsn)
 
 
-@pytest.mark.timeout(effort(300, 7200))
+@pytest.mark.timeout(effort(900, 7200))
 async def test_groups_agree_with_their_model_over_http(dsn: str, start_service: StartService) -> None:
     # The machine sweeps itself, so that it knows when an expired lease was noticed.
     service = await start_service(cleaning_seconds=86_400)

@@ -1,9 +1,15 @@
-"""Connections under the roles of the product."""
+"""Connections under the roles of the product, and a time that only tests move."""
 
 import asyncpg
 import pytest
 
 from tests.conftest import Connect
+from tests.support.clock import Clock, SlowClock
+
+
+@pytest.fixture
+def clock(slow_clock: SlowClock) -> Clock:
+    return slow_clock
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import asyncpg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.effort import effort
+from tests.support.effort import LUCK, effort
 from tests.support.log import bounds, call, create_topic, publish_many, refused, value
 from tests.support.subscriptions import (
     ack,
@@ -139,7 +139,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=effort(15, 200), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=effort(15, 200), suppress_health_check=[HealthCheck.function_scoped_fixture, *LUCK])
 @given(steps=STEPS, ordering=st.sampled_from(["partition", "key", "none"]))
 async def test_s43_complete_is_what_every_group_acked_or_gave_up(
     connection: asyncpg.Connection, steps: list[tuple[str, str, int]], ordering: str

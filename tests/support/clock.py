@@ -1,6 +1,7 @@
 """Time as the database sees it, moved by tests."""
 
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 import asyncpg
 
@@ -8,17 +9,22 @@ import asyncpg
 class Clock:
     """Replaces `gapless.clock()` in one database; changes are seen by every session at once."""
 
+    reading: ClassVar[str] = "clock_timestamp() + shift"
+
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
 
     async def install(self) -> None:
         await self._connection.execute(
-            """
-            create table gapless.test_clock (shift interval not null);
-            insert into gapless.test_clock values (interval '0');
+            f"""
+            create table gapless.test_clock (
+              began timestamptz not null default clock_timestamp(),
+              shift interval not null
+            );
+            insert into gapless.test_clock (shift) values (interval '0');
             create or replace function gapless.clock() returns timestamptz
             language sql volatile security definer
-            as $$ select clock_timestamp() + (select shift from gapless.test_clock) $$;
+            as $$ select {self.reading} from gapless.test_clock $$;
             """
         )
 
@@ -29,3 +35,15 @@ class Clock:
     async def move(self, by: timedelta) -> None:
         """Forwards, or backwards where `by` is negative; moves add up."""
         await self._connection.execute("update gapless.test_clock set shift = shift + $1", by)
+
+
+class SlowClock(Clock):
+    """Goes on so slowly between moves that a machine which stands still for a while makes nothing late."""
+
+    reading = "began + shift + (clock_timestamp() - began) / 100"
+
+
+class StillClock(Clock):
+    """Stands still between moves, so that a model knows every moment exactly."""
+
+    reading = "began + shift"

@@ -3,7 +3,12 @@
 import os
 from typing import TypeVar
 
+from hypothesis import HealthCheck
+
 T = TypeVar("T")
+
+LUCK = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+"""Checks of Hypothesis that depend on the machine and on what is drawn."""
 
 SOAK = os.environ.get("GAPLESS_SOAK") == "1"
 
