@@ -190,5 +190,5 @@ async def test_a_change_does_not_wait_for_consumers(connection: asyncpg.Connecti
     consumer = await connect("consumer")
     async with consumer.transaction():
         assert (await claim(consumer))["lease"]
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         assert (await alter(connection, {"lease_seconds": 5}))["lease_seconds"] == 5

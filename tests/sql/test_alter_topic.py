@@ -144,7 +144,7 @@ async def test_a_change_does_not_wait_for_publishers(
     publisher = await connect("publisher")
     async with publisher.transaction():
         await publish_many(publisher, 1, idempotency_key="k")
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         assert (await alter(connection, {"description": "x"}))["description"] == "x"
 
 

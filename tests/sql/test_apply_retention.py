@@ -279,7 +279,7 @@ async def test_more_logs_than_one_call_looks_at_are_all_done(connection: asyncpg
         rows = await call(connection, "log_bounds", topic="t")
         return {(row["earliest"], row["tip"]) for row in rows} == {(2, 1)}
 
-    await until(all_done, within_seconds=shared(10))
+    await until(all_done)
 
 
 async def test_an_idle_run_over_a_thousand_topics_is_one_statement_and_quick(
@@ -309,7 +309,7 @@ async def test_another_runner_gets_null_at_once(connection: asyncpg.Connection, 
     first, second = await connect("first"), await connect("second")
     async with held(first):
         assert await retain(first) == 1
-        await second.execute("set statement_timeout = '1s'")
+        await second.execute("set statement_timeout = '20s'")
         assert await retain(second) is None
     assert await retain(second) == 1
 
@@ -418,12 +418,15 @@ async def test_s61_of_eight_cleaners_beside_traffic_one_works_and_none_fails(
     tasks.append(asyncio.create_task(consume_all()))
     for number in range(effort(40, 400)):
         await publish_many(publisher, 150, partition=number % 2)
+
+    def retention() -> list[int | None]:
+        return [answer for step, answer in answers if step == "apply_retention"]
+
+    # Something was done, and somebody came while another was at it.
+    await until(lambda: any(retention()) and None in retention())
     done.set()
     await asyncio.gather(*tasks)
-    retention = [answer for step, answer in answers if step == "apply_retention"]
-    assert any(retention)
-    assert None in retention
-    assert max(filter(None, retention)) <= 2
+    assert max(filter(None, retention())) <= 2
 
 
 async def test_s62_a_group_at_the_start_of_a_trimmed_log_is_told_where_it_starts(

@@ -87,7 +87,7 @@ async def test_publishers_and_readers_go_on_while_a_segment_is_created(
     async with reader.transaction(), upkeep.transaction():
         await reader.fetch("select count(*) from gapless.event")
         assert await ahead(upkeep) == 1
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         assert (await publish(connection, "1"))["offsets"] == [601]
         assert len(await call(reader, "read_events", topic="t", partition=0, offset=601)) == 1
 

@@ -145,7 +145,7 @@ async def test_publishers_and_readers_of_other_topics_go_on_while_one_is_created
     creator, observer = await connect("creator"), await connect("observer")
     async with creator.transaction():
         await create_topic(creator, "new")
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         assert list((await publish(connection, "2", topic="other"))["offsets"]) == [2]
         assert await contents(connection, "other") == ["1", "2"]
         assert await observer.fetchval("select count(*) from gapless.topic") == 1
@@ -160,7 +160,7 @@ async def test_creation_goes_on_while_a_long_transaction_reads_and_publishes(
     async with busy.transaction():
         await publish(busy, "1", topic="other")
         await busy.fetch("select count(*) from gapless.event")
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         await create_topic(connection, "new")
         await publish(connection, "1", topic="new")
 

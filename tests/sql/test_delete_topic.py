@@ -100,7 +100,7 @@ async def test_readers_in_the_middle_of_a_transaction_do_not_hold_it_up(
     async with reader.transaction():
         assert await contents(reader) == ["1"]
         await reader.fetch("select count(*) from gapless.event")
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         await delete(connection)
 
 

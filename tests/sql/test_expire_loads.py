@@ -48,7 +48,7 @@ async def test_a_load_in_the_hands_of_somebody_is_left_to_them(
         await stage_chunk(connection, "1", load=load)
     await clock.move(timedelta(hours=25))
     holder = await connect("holder")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with holder.transaction():
         assert await discard_load(holder, load="held") == 1
         assert await expire(connection) == 1

@@ -64,7 +64,7 @@ async def test_two_runners_and_a_publisher_do_not_wait_for_each_other(
         await publish(connection, "1", idempotency_key=key)
     await clock.move(timedelta(hours=1))
     runner, publisher = await connect("runner"), await connect("publisher")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with publisher.transaction(), runner.transaction():
         assert not (await publish(publisher, "2", idempotency_key="a"))["replayed"]
         assert await expire(runner, limit=1) == 1

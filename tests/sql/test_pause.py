@@ -104,7 +104,7 @@ async def test_does_not_wait_for_consumers(connection: asyncpg.Connection, conne
     consumer = await connect("consumer")
     async with consumer.transaction():
         assert offsets(await claim(consumer)) == [1]
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         await pause(connection)
     assert (await position(connection))["in_flight"] == 1
 

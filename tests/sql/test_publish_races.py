@@ -67,7 +67,7 @@ async def test_publishers_of_different_partitions_do_not_wait_for_each_other(
     await create_topic(connection, partitions=2)
     for partition in (0, 1):
         await publish(connection, "1", partition=partition)
-    await second.execute("set lock_timeout = '1s'")
+    await second.execute("set lock_timeout = '20s'")
     async with first.transaction():
         await publish(first, "2", partition=0)
         assert (await publish(second, "2", partition=1))["offsets"] == [2]

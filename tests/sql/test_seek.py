@@ -220,7 +220,7 @@ async def test_a_dry_run_says_the_same_changes_nothing_and_waits_for_nobody(
     consumer = await connect("consumer")
     async with consumer.transaction():
         await claim(consumer, 2)
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         said = await seek(connection, "earliest", dry_run=True)
     assert said == [(0, 3, 1, 1)]
     assert await contents_of(connection) == before

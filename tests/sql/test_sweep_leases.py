@@ -185,7 +185,7 @@ async def test_a_partition_or_group_that_is_locked_is_left_for_the_next_run(
     await claim(connection, 1)
     await clock.move(timedelta(minutes=1))
     other = await connect("other")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with other.transaction():
         await other.execute("select gapless.lock_group(subscription_id, '{0}') from gapless.subscription")
         assert await sweep(connection) == 1
@@ -205,7 +205,7 @@ async def test_claims_and_acks_do_not_wait_for_a_sweep(
     await consume(connection, 2)
     await clock.move(LONG)
     sweeper = await connect("sweeper")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with sweeper.transaction():
         assert await sweep(sweeper) == 4 + 2
         assert await drain(connection) == [3, 4, 5]
@@ -221,7 +221,7 @@ async def test_s61_a_second_runner_gets_nothing_at_once(
     await create_group(connection)
     await consume(connection, 2)
     runner = await connect("runner")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with runner.transaction():
         assert await sweep(runner) == 4
         assert await sweep(connection) == 0
@@ -237,7 +237,7 @@ async def test_s49_a_runner_that_is_killed_leaves_everything_to_the_next(
     stuck = await connect("stuck")
     await stuck.execute("begin")
     assert await sweep(stuck) == 4
-    assert await connection.fetchval("select pg_terminate_backend($1, 5000)", stuck.get_server_pid())
+    assert await connection.fetchval("select pg_terminate_backend($1, 60000)", stuck.get_server_pid())
     assert await sweep(connection) == 4
 
 

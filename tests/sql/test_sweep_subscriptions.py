@@ -109,7 +109,7 @@ async def test_a_group_that_somebody_is_changing_is_left_for_the_next_run(
     await create_group(connection, "other", heartbeat_timeout_seconds=60)
     await clock.move(timedelta(hours=1))
     first = await connect("first")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with first.transaction():
         await call(first, "pause", topic="t", group="g")
         assert await sweep(connection) == 1
@@ -125,7 +125,7 @@ async def test_a_heartbeat_beside_a_death_that_is_not_committed_does_not_wait(
     await create_group(connection, heartbeat_timeout_seconds=60)
     await clock.move(timedelta(hours=1))
     sweeper = await connect("sweeper")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with sweeper.transaction():
         assert await sweep(sweeper) == 1
         assert (await heartbeat(connection))["status"] == "ACTIVE"
@@ -167,7 +167,7 @@ async def test_s61_a_second_runner_gets_nothing_at_once(
     await create_group(connection, heartbeat_timeout_seconds=60)
     await clock.move(timedelta(hours=1))
     runner = await connect("runner")
-    await connection.execute("set lock_timeout = '1s'")
+    await connection.execute("set lock_timeout = '20s'")
     async with runner.transaction():
         assert await sweep(runner) == 1
         assert await sweep(connection) == 0
@@ -183,7 +183,7 @@ async def test_s49_a_runner_that_is_killed_keeps_no_other_from_it(
     await stuck.execute("begin")
     assert await sweep(stuck) == 1
     pid = stuck.get_server_pid()
-    assert await connection.fetchval("select pg_terminate_backend($1, 5000)", pid)
+    assert await connection.fetchval("select pg_terminate_backend($1, 60000)", pid)
     assert await sweep(connection) == 1
     assert await status_of(connection) == "DEAD"
 

@@ -84,7 +84,7 @@ async def test_neither_publishers_nor_readers_wait_for_a_trim(
     trimmer = await connect("trimmer")
     async with trimmer.transaction():
         await trim(trimmer, 3)
-        await connection.execute("set lock_timeout = '1s'")
+        await connection.execute("set lock_timeout = '20s'")
         await publish(connection, "1")
         assert len(await read(connection)) == 4
 

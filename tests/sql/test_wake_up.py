@@ -150,7 +150,7 @@ async def test_a_reader_that_crashed_leaves_no_flag_behind(
     await publish(connection, "1")
     assert await ear.heard() == [f"{topic_id}:0"]
     pid = await crashed.fetchval("select pg_backend_pid()")
-    await connection.fetchval("select pg_terminate_backend($1, 5000)", pid)
+    await connection.fetchval("select pg_terminate_backend($1, 60000)", pid)
     await publish(connection, "2")
     assert await ear.heard() == []
 
