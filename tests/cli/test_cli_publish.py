@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import StartProcess
 from tests.support.cli import gapless, start
 from tests.support.service import ThreadService
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ async def url(service: ThreadService) -> str:
 
 
 async def create(url: str, topic: str = "orders", partitions: int = 1) -> None:
-    async with httpx.AsyncClient(base_url=url, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
         (await client.put(f"/v1/topics/{topic}", json={"partitions": partitions})).raise_for_status()
 
 
@@ -35,9 +35,16 @@ async def stored(url: str, topic: str = "orders") -> list[dict[str, Any]]:
 
 async def held(url: str, topic: str = "orders") -> int:
     """How many events the topic has."""
-    async with httpx.AsyncClient(base_url=url, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
         found = (await client.get(f"/v1/topics/{topic}")).json()
     return sum(bounds["tip"] - bounds["earliest"] + 1 for bounds in found["bounds"])
+
+
+async def first_chunk_in(process: asyncio.subprocess.Process) -> None:
+    """Wait until the command knows; the topic has the events before the answer is back."""
+    assert process.stderr is not None
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert (await process.stderr.readline()).startswith(b"1,000 events ")
 
 
 def numbered(count: int) -> bytes:
@@ -196,7 +203,8 @@ async def test_a_pipe_that_pauses_is_published_before_it_ends(url: str) -> None:
 
         await until(arrived)
     process.stdin.close()
-    assert await process.wait() == 0
+    await process.communicate()
+    assert process.returncode == 0
 
 
 BAD_LINES = {
@@ -255,7 +263,7 @@ async def test_a_client_killed_in_the_middle_goes_on_without_a_duplicate(url: st
 
         await until(some)
         killed.kill()
-        await killed.wait()
+        await killed.communicate()
     result = await gapless(*options, "--json", url=url, stdin=content)
     assert result.code == 0, result.err
     counts = result.json_lines[0]
@@ -291,21 +299,17 @@ async def test_a_server_killed_in_the_middle_and_started_again_gets_every_line_o
 async def test_a_server_that_stays_away_ends_the_command_with_what_is_in(start_process: StartProcess) -> None:
     service = await start_process()
     await create(service.base_url)
-    options = ["publish", "orders", "-", "--idempotency-prefix", "p", "--retry-seconds", "0.5"]
+    options = ["publish", "orders", "-", "--idempotency-prefix", "p", "--retry-seconds", "0.5", "--progress"]
     process = await start(options, url=service.base_url, stdin=asyncio.subprocess.PIPE)
     assert process.stdin is not None
-    process.stdin.write(numbered(2_500))
+    process.stdin.write(numbered(1_500))
     await process.stdin.drain()
-
-    async def some() -> bool:
-        return await held(service.base_url) == 2_000
-
-    await until(some)
+    await first_chunk_in(process)
     service.kill()
     process.stdin.close()
     _, err = await process.communicate()
     assert process.returncode == 3
-    assert b"everything up to line 2000 is in; run the same command again to go on" in err
+    assert b"everything up to line 1000 is in; run the same command again to go on" in err
 
 
 async def test_a_truncated_gzip_file_is_a_failure(url: str, tmp_path: Path) -> None:
@@ -331,16 +335,12 @@ async def test_progress_tells_events_rate_and_what_is_left(url: str, tmp_path: P
 
 async def test_an_interrupted_publish_says_how_to_go_on(url: str) -> None:
     await create(url)
-    options = ["publish", "orders", "-", "--idempotency-prefix", "p"]
+    options = ["publish", "orders", "-", "--idempotency-prefix", "p", "--progress"]
     process = await start(options, url=url, stdin=asyncio.subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(numbered(1_500))
     await process.stdin.drain()
-
-    async def some() -> bool:
-        return await held(url) == 1_000
-
-    await until(some)
+    await first_chunk_in(process)
     process.send_signal(signal.SIGINT)
     _, err = await process.communicate()
     assert process.returncode == 130

@@ -65,7 +65,9 @@ class Served:
         if self.process.returncode is None:
             self.process.send_signal(number)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            return await self.process.wait()
+            await self.process.communicate()
+        assert self.process.returncode is not None
+        return self.process.returncode
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ async def test_one_command_serves_and_says_what_to_try_next(served: Served) -> N
         "tail orders --from earliest",
     ):
         assert f"gapless --url {served.url} {command}" in served.printed
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with httpx.AsyncClient(base_url=served.url, timeout=30) as client:
         assert "<title>Gapless</title>" in (await client.get("/")).text
     assert (await gapless("topic", "create", "orders", url=served.url)).code == 0
     assert (await gapless("publish", "orders", '{"hello": "world"}', url=served.url)).code == 0

@@ -25,7 +25,7 @@ async def url(service: ThreadService) -> str:
 
 
 async def create(url: str, topic: str = "orders", partitions: int = 1) -> None:
-    async with httpx.AsyncClient(base_url=url, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
         (await client.put(f"/v1/topics/{topic}", json={"partitions": partitions})).raise_for_status()
 
 
@@ -72,7 +72,7 @@ async def test_events_are_printed_as_they_happen_and_as_they_are_read(url: str) 
         await publish(url, "orders", value)
         assert (await line(process))["data"] == {"n": value}
     process.kill()
-    await process.wait()
+    await process.communicate()
     tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "3", url=url)
     assert tailed.out == (await gapless("read", "orders", "--json", url=url)).out
 
@@ -109,7 +109,8 @@ async def test_a_deleted_topic_ends_the_tail_and_others_go_on(url: str) -> None:
     await publish(url, "payments", 2)
     assert (await line(process))["topic"] == "payments"
     await gapless("topic", "delete", "payments", "--yes", url=url)
-    assert await process.wait() == 0
+    await process.communicate()
+    assert process.returncode == 0
 
 
 async def test_what_was_trimmed_under_a_position_is_told(url: str, tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ async def test_a_server_that_stops_or_is_killed_costs_no_event_and_no_repeat(
     await publish_and_collect(100)
     assert_exactly_once(events, partitions=2, count=150)
     process.kill()
-    await process.wait()
+    await process.communicate()
 
 
 async def test_a_tail_killed_at_ten_random_points_writes_each_event_exactly_once(
@@ -186,12 +187,12 @@ async def test_a_tail_killed_at_ten_random_points_writes_each_event_exactly_once
 
         await until(enough)
         process.kill()
-        await process.wait()
+        await process.communicate()
     await publishing
     process = await start(options, url=url)
     await until(lambda: output.read_bytes().count(b"\n") >= EVENTS)
     process.terminate()
-    await process.wait()
+    await process.communicate()
     assert_exactly_once([json.loads(text) for text in output.read_bytes().splitlines()], 4, EVENTS)
 
 
@@ -227,7 +228,7 @@ async def test_two_tails_never_write_one_file(url: str, tmp_path: Path) -> None:
     second = await gapless("tail", "orders", "--output", output, url=url)
     assert (second.code, "another tail is writing" in second.err) == (1, True)
     process.kill()
-    await process.wait()
+    await process.communicate()
 
 
 async def test_a_file_that_no_tail_wrote_is_not_touched(url: str, tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ class WarmCli:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.kill()
-        await self._process.wait()
+        # To the end of its output: a pipe that is left open is an error in whichever test runs then.
+        await self._process.communicate()
         self._folder.cleanup()
 
     async def __call__(
