@@ -20,6 +20,7 @@ from app.db import binaries, embedded, postmaster, unprivileged
 from app.db.embedded import EmbeddedServer
 from app.errors import EmbeddedServerFailed
 from tests.support.ports import free_port
+from tests.support.processes import is_alive
 from tests.support.wait import shared, until
 
 SERVE_AGAIN_SECONDS = 5.0
@@ -75,13 +76,6 @@ def abandoned(server: EmbeddedServer) -> Iterator[None]:
         server.stop()
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 async def test_a_new_folder_becomes_a_durable_utf8_database(
     tmp_path: Path, postgres_bin: Path | None
 ) -> None:
@@ -122,7 +116,7 @@ async def test_stop_ends_the_server_and_frees_the_folder(data_dir: Path, postgre
     pid = server.pid
     server.stop()
     assert pid is not None
-    assert not alive(pid)
+    assert not is_alive(pid)
     assert server.pid is None
     server.stop()
 
@@ -159,7 +153,7 @@ async def test_a_busy_backend_of_a_killed_server_does_not_delay_the_next(
         with abandoned(server), EmbeddedServer(data_dir, postgres_bin) as next_server:
             await insert(next_server, 1)
             assert time.monotonic() - killed_at < shared(SERVE_AGAIN_SECONDS)
-        assert not alive(backend)
+        await until(lambda: not is_alive(backend))
         with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
             await endless
 
@@ -173,7 +167,7 @@ async def test_a_zombie_in_the_pid_file_does_not_block_the_start(
     process = server._process
     assert process is not None
     process.kill()
-    await until(lambda: not alive(process.pid))
+    await until(lambda: not is_alive(process.pid))
     assert postmaster.read_pid_file(server.cluster) is not None
     with abandoned(server), EmbeddedServer(data_dir, postgres_bin) as next_server:
         assert await kept(next_server) == [1]
@@ -221,9 +215,9 @@ async def test_the_server_ends_when_its_parent_is_killed(data_dir: Path, postgre
     with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         pid = int(await asyncio.to_thread(parent.stdout.readline))
-        assert alive(pid)
+        assert is_alive(pid)
         parent.kill()
-    await until(lambda: not alive(pid), shared(SERVE_AGAIN_SECONDS))
+    await until(lambda: not is_alive(pid), shared(SERVE_AGAIN_SECONDS))
     with EmbeddedServer(data_dir, postgres_bin) as server:
         await insert(server, 1)
 

@@ -7,6 +7,7 @@ import asyncpg
 
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
+from tests.support.wait import until
 
 # Nothing here must survive a power cut; kill -9 of the server loses nothing even so.
 FAST: Mapping[str, str] = {
@@ -40,11 +41,23 @@ class Databases:
     async def create(self, template: str = TEMPLATE) -> str:
         """A new database's connection string; `template0` makes an empty one."""
         name = f"test_{next(self._numbers)}"
-        await self._admin.execute(f"create database {name} template {template}")
+        await self._undisturbed(f"create database {name} template {template}")
         return self.server.dsn_of(name)
 
     async def drop(self, dsn: str) -> None:
-        await self._admin.execute(f"drop database if exists {database_name(dsn)} with (force)")
+        await self._undisturbed(f"drop database if exists {database_name(dsn)} with (force)")
+
+    async def _undisturbed(self, statement: str) -> None:
+        """Sessions that were ended may take longer to go than the server waits for them."""
+
+        async def done() -> bool:
+            try:
+                await self._admin.execute(statement)
+            except asyncpg.ObjectInUseError:
+                return False
+            return True
+
+        await until(done)
 
     async def close(self) -> None:
         await self._admin.close()
