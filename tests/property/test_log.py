@@ -32,6 +32,7 @@ from tests.support.clock import Clock
 from tests.support.databases import FAST
 from tests.support.effort import effort
 from tests.support.log import stage
+from tests.support.wait import PATIENCE_SECONDS
 
 EXAMPLES = effort(12, 400)
 STEPS = effort(30, 60)
@@ -102,6 +103,7 @@ class LogMachine(RuleBasedStateMachine):
         super().__init__()
         self._runner = asyncio.Runner()
         self._dsn = dsn
+        self._settings = Settings(database_url=dsn, pool_min=0, pool_max=2, acquire_seconds=PATIENCE_SECONDS)
         self._topic = ""
         self._connect()
         self.delete_and_create()
@@ -234,7 +236,8 @@ class LogMachine(RuleBasedStateMachine):
                 partitions=3,
                 description=None,
                 segment_events=SEGMENT,
-                idempotency_seconds=86_400,
+                # More than all moves of the clock come to.
+                idempotency_seconds=2_592_000,
             )
         )
         self.logs: list[list[NewEvent]] = [[], [], []]
@@ -299,7 +302,7 @@ class LogMachine(RuleBasedStateMachine):
         await (transaction.commit() if commit else transaction.rollback())
 
     async def _open(self) -> Pool:
-        return await Pool.open(self._dsn, Settings(database_url=self._dsn, pool_min=0, pool_max=2))
+        return await Pool.open(self._dsn, self._settings)
 
     @property
     def _store(self) -> Store:
@@ -336,7 +339,7 @@ class CrashingMachine(LogMachine):
         self._connect()
 
 
-@pytest.mark.timeout(effort(300, 3600))
+@pytest.mark.timeout(effort(900, 3600))
 async def test_the_log_agrees_with_a_list(dsn: str, clock: Clock) -> None:
     class Machine(LogMachine):
         def __init__(self) -> None:
@@ -346,7 +349,7 @@ async def test_the_log_agrees_with_a_list(dsn: str, clock: Clock) -> None:
     await asyncio.to_thread(run_state_machine_as_test, Machine, settings=BOUNDED)
 
 
-@pytest.mark.timeout(effort(300, 3600))
+@pytest.mark.timeout(effort(900, 3600))
 async def test_the_log_agrees_with_a_list_whenever_the_server_is_killed(
     tmp_path: Path, postgres_bin: Path | None
 ) -> None:

@@ -61,8 +61,8 @@ async def test_a_job_that_fails_leaves_nothing(
             chunkEvents=100,
         )
     assert await data(connection) == []
-    # What a task staged after the job was given up goes after a day.
-    assert {task for _, task, *_ in await chunks(connection)} <= {2, 3}
+    # What a task staged after the job was given up goes after a day; two run at a time, whichever they are.
+    assert len({task for _, task, *_ in await chunks(connection)}) <= 2
 
 
 async def test_a_job_of_no_rows_publishes_nothing(

@@ -93,7 +93,7 @@ def through_proxy(dsn: str, role: str, proxy: Proxy) -> str:
         port=proxy.port,
         sslmode="disable",
         gssencmode="disable",
-        connect_timeout=2,
+        connect_timeout=5,
     )
 
 
@@ -102,13 +102,13 @@ async def test_a_read_over_a_connection_without_an_other_side_ends(
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 3000)
-    monkeypatch.setattr(database, "ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(database, "PATIENCE_SECONDS", 1.0)
     through = through_proxy(dsn, "gapless_subscriber", proxy)
     with open_reader(Endpoint("t", "direct", dsn=through), COLUMNS, 500) as reader:
         batches = reader.read(0, 1, 3001)
         assert next(batches).num_rows == 500
         proxy.frozen = True
+        monkeypatch.setattr(database, "ANSWER_SECONDS", 0.5)
+        monkeypatch.setattr(database, "PATIENCE_SECONDS", 1.0)
         began = time.monotonic()
         with pytest.raises(Unavailable):
             list(batches)
@@ -119,12 +119,12 @@ async def test_a_publish_over_a_connection_without_an_other_side_ends_and_is_sto
     connection: asyncpg.Connection, dsn: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await create_topic(connection)
-    monkeypatch.setattr(database_publish, "ANSWER_SECONDS", 0.5)
     rows = pa.RecordBatch.from_pydict({"data": pa.array(["1", "2"], pa.large_string())})
     through = through_proxy(dsn, "gapless_publisher", proxy)
     with open_publisher(Endpoint("t", "direct", dsn=through)) as publisher:
         publisher.check(None)
         proxy.frozen = True
+        monkeypatch.setattr(database_publish, "ANSWER_SECONDS", 0.5)
         with pytest.raises(Unavailable):
             publisher.publish(rows, 0, None, "k")
     with open_publisher(Endpoint("t", "direct", dsn=as_role(dsn, "gapless_publisher"))) as publisher:

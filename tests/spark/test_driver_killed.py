@@ -46,7 +46,6 @@ async def driver(**settings: object) -> AsyncIterator[subprocess.Popen[bytes]]:
             await asyncio.to_thread(process.wait)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("point", "atomic"),
     effort(

@@ -103,7 +103,6 @@ async def test_the_next_export_adds_what_has_come_and_leaves_the_rest(
     assert first.stat().st_mtime_ns == changed
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("point", effort(POINTS[:1], POINTS))
 async def test_an_export_that_is_killed_and_run_again_has_every_event_once(
     spark: SparkSession,

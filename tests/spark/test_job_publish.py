@@ -180,7 +180,6 @@ def test_a_load_that_does_not_add_up_is_an_error() -> None:
             outcome.reconcile("t")
 
 
-@pytest.mark.timeout(120)
 async def test_the_job_runs_as_a_module_of_python(
     connection: asyncpg.Connection, service: ThreadService, tmp_path: Path
 ) -> None:
@@ -197,7 +196,6 @@ async def test_the_job_runs_as_a_module_of_python(
     assert sorted(text.encode() for text in await data(connection)) == sorted(lines.splitlines())
 
 
-@pytest.mark.timeout(120)
 async def test_the_job_runs_by_spark_submit(
     connection: asyncpg.Connection, publisher_dsn: str, tmp_path: Path
 ) -> None:

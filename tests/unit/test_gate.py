@@ -8,6 +8,7 @@ import pytest
 from app.api.gate import flaws, storable
 from app.api.json_text import pointer_at
 from tests.support.contents import batch, item, problems
+from tests.support.wait import shared
 
 
 def found(document: str | bytes) -> list[tuple[str, str]]:
@@ -73,7 +74,7 @@ def test_s67_long_digits_are_refused_and_quickly() -> None:
     assert found("9" * 200_000) == [("number_out_of_range", "")]
     assert found("0." + "9" * 400) == [("number_out_of_range", "")]
     assert found("9" * 200 + "." + "9" * 201) == [("number_out_of_range", "")]
-    assert time.process_time() - started < 0.2
+    assert time.process_time() - started < shared(0.2)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +139,14 @@ def test_two_megabytes_of_hostile_text_take_less_than_two_seconds(document: byte
     started = time.process_time()
     storable(document)
     flaws(document)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < shared(2)
 
 
 def test_s69_a_hundred_thousand_brackets_are_refused_quickly_and_in_bounded_memory() -> None:
     bomb = batch(item(), '{"data":' + "[" * 100_000 + "]" * 100_000 + "}", item())
     started = time.process_time()
     refused = problems(bomb)
-    assert time.process_time() - started < 0.2
+    assert time.process_time() - started < shared(0.2)
     assert [(index, code) for index, code, _ in refused] == [(1, "too_deep")]
     tracemalloc.start()
     problems(bomb)

@@ -345,9 +345,10 @@ async def test_closing_finishes_what_is_queued_and_refuses_what_comes() -> None:
 async def test_idle_topics_leave_nothing_behind() -> None:
     log = ScriptedLog(immediate=True)
     group = commit(log)
-    before = len(asyncio.all_tasks())
+    # Some may be of other tests, and end meanwhile.
+    before = asyncio.all_tasks()
     for number in range(1000):
         await group.publish(f"t{number}", batch("1"))
     await asyncio.sleep(0)
-    assert len(asyncio.all_tasks()) == before
+    assert asyncio.all_tasks() <= before
     assert not group._queues

@@ -376,7 +376,7 @@ async def test_a_beat_notices_that_the_name_belongs_to_another_group(
 
 async def test_waits_go_on_with_the_group_that_has_the_name_now(database: Database, claims: Claims) -> None:
     options = ClaimOptions(member="m", max_events=2, max_bytes=1000)
-    deadline = asyncio.get_running_loop().time() + 5
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
 
     async def wait() -> Delivery:
         return await claims.wait("t", "g", options, await claims.claim("t", "g", options), deadline)
@@ -401,7 +401,7 @@ async def test_a_wait_takes_what_the_group_gives_that_has_the_name_now(
     options = ClaimOptions(member="m", max_events=2, max_bytes=1000)
     before = await claims.claim("t", "g", options)
     database.number, database.ready = 2, [0]
-    deadline = asyncio.get_running_loop().time() + 5
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     found = await claims.wait("t", "g", options, before, deadline)
     assert found.claimed.lease is not None
     assert database.released == []

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from app.live.line import Line, Place
+from tests.support.wait import PATIENCE_SECONDS
 
 
 class Waiter:
@@ -28,7 +29,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def soon() -> float:
-    return asyncio.get_running_loop().time() + 5
+    return asyncio.get_running_loop().time() + PATIENCE_SECONDS
 
 
 async def test_the_first_that_came_asks_first_and_nobody_else_meanwhile(stack: ExitStack) -> None:

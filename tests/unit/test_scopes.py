@@ -69,11 +69,14 @@ def test_what_others_put_beside_our_scopes_grants_nothing() -> None:
 
 
 def test_a_hostile_scope_costs_no_time() -> None:
-    started = time.perf_counter()
-    for tail in ("a" * 100_000, "*" * 100_000, "a/" * 50_000, "a*" * 50_000):
-        with pytest.raises(InvalidArgument):
-            parse_scopes(["consume:" + tail])
-    assert time.perf_counter() - started < shared(0.1)
+    took = []
+    for _ in range(3):
+        started = time.perf_counter()
+        for tail in ("a" * 100_000, "*" * 100_000, "a/" * 50_000, "a*" * 50_000):
+            with pytest.raises(InvalidArgument):
+                parse_scopes(["consume:" + tail])
+        took.append(time.perf_counter() - started)
+    assert min(took) < shared(0.1)
 
 
 ALLOWED = [
