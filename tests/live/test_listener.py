@@ -23,7 +23,7 @@ from tests.support.effort import effort
 from tests.support.log import Ear, create_topic, publish
 from tests.support.proxy import FaultProxy, Target
 from tests.support.sse import Parser
-from tests.support.wait import PATIENCE_SECONDS, shared, until, until_asleep
+from tests.support.wait import PATIENCE_SECONDS, asleep, shared, until, until_asleep
 
 LISTENERS = (
     "from pg_stat_activity where datname = current_database() and application_name = 'gapless-listener'"
@@ -209,12 +209,18 @@ async def test_s33_publishers_of_a_busy_topic_hardly_ever_notify(
     with live.hub.streams.stream(plan) as stream:
         reader = Reader(stream)
         await until_asleep(connection)
+        # How many events its first reads find, until it is kept awake, depends on the speed of the publisher.
+        awake_after = 0
+        while await asleep(connection):
+            await publish(connection, "1")
+            awake_after += 1
+            await asyncio.sleep(0)
         ear = await Ear(await connect("ear")).listen()
-        events = effort(500, 5_000)
+        events = effort(1_000, 5_000)
 
         async def follow() -> None:
-            for number in range(events):
-                assert await reader.next(30) == number + 1
+            for number in range(awake_after + events):
+                assert await reader.next(PATIENCE_SECONDS) == number + 1
 
         following = asyncio.create_task(follow())
         for _ in range(events):

@@ -95,13 +95,17 @@ async def until_blocked(observer: asyncpg.Connection, application_name: str) -> 
     )
 
 
-async def until_asleep(observer: asyncpg.Connection, count: int = 1) -> None:
-    """Wait until readers of the database sleep on at least so many logs: they hold locks of sleep keys."""
-    await until(
-        lambda: observer.fetchval(
+async def asleep(observer: asyncpg.Connection, count: int = 1) -> bool:
+    """Whether readers of the database sleep on at least so many logs: they hold locks of sleep keys."""
+    return bool(
+        await observer.fetchval(
             "select count(*) >= $1 from pg_locks"
             " where locktype = 'advisory' and mode = 'ShareLock' and granted"
             " and database = (select oid from pg_database where datname = current_database())",
             count,
         )
     )
+
+
+async def until_asleep(observer: asyncpg.Connection, count: int = 1) -> None:
+    await until(lambda: asleep(observer, count))
