@@ -101,8 +101,9 @@ async def asleep(observer: asyncpg.Connection, count: int = 1) -> bool:
         await observer.fetchval(
             "select count(*) >= $1 from pg_locks"
             " where locktype = 'advisory' and mode = 'ShareLock' and granted"
+            # Two for each bucket.
             " and database = (select oid from pg_database where datname = current_database())",
-            count,
+            2 * count,
         )
     )
 
