@@ -11,8 +11,6 @@ from tests.support.browser import PATIENCE_MILLISECONDS, launched
 from tests.support.node import MODULES, require_packages, run
 from tests.support.service import ThreadService
 
-pytestmark = pytest.mark.timeout(300)  # the first run installs the compiler
-
 PAGE = """<!doctype html><script type="importmap">
 {"imports": {"openapi-fetch": "/example/openapi-fetch.js"}}
 </script><script type="module">

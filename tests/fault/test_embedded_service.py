@@ -15,6 +15,8 @@ from tests.support.wait import PATIENCE_SECONDS, shared, until, until_within
 
 SERVE_AGAIN_SECONDS = 5.0
 
+pytestmark = pytest.mark.timeout(600)
+
 
 class Embedded:
     def __init__(self, service: ProcessService, data_dir: Path) -> None:

@@ -30,7 +30,7 @@ GROUPS = ("partition", "key", "none")
 KILL_SECONDS = 1.0
 EDITS = effort(6_000, 40_000)
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 class Group:

@@ -81,7 +81,6 @@ async def test_streams_come_through_at_once_and_one_event_at_a_time(
                 assert time.monotonic() - published < shared(1)
 
 
-@pytest.mark.timeout(300)
 @only_nginx
 @pytest.mark.parametrize("workers", WORKERS)
 async def test_a_stream_goes_on_at_another_replica_where_it_was(

@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import asyncpg
-import pytest
 
 from app.live.streams import Streams
 from tests.conftest import StartProcess, StartService
@@ -109,7 +108,6 @@ async def test_s07_streams_hold_no_connections(
         await until(lambda: _no_transaction_is_idle(connection))
 
 
-@pytest.mark.timeout(300)
 async def test_s11_a_client_that_stops_reading_costs_a_buffer_and_then_its_connection(
     start_process: StartProcess,
 ) -> None:

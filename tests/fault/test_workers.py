@@ -32,7 +32,7 @@ PATH = "/v1/topics/t/stream"
 CONNECTIONS = 20
 STOP_SECONDS = 10.0
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 class Crew:
