@@ -9,7 +9,7 @@ from app.db.embedded import EmbeddedServer
 from app.db.unprivileged import plan
 from tests.support.databases import database_name
 from tests.support.ports import free_port, listens
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 _FOUND = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 INSTALLED = [Path(_FOUND)] if _FOUND else []
@@ -48,4 +48,4 @@ async def transaction_pooler(
         yield f"postgresql://postgres@127.0.0.1:{port}/{database_name(dsn)}"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_SECONDS)

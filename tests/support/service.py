@@ -21,7 +21,7 @@ from tests.support.cli import GAPLESS, environment
 from tests.support.ports import free_port, listens
 from tests.support.wait import until
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 
 SERVE = (GAPLESS, "serve")
@@ -100,6 +100,11 @@ class ProcessService:
     @property
     def output(self) -> str:
         return self._output_file.read_text(errors="replace")
+
+    @property
+    def lines(self) -> list[str]:
+        """Those that are complete."""
+        return self.output.split("\n")[:-1]
 
     async def __aenter__(self) -> "ProcessService":
         try:

@@ -37,6 +37,19 @@ async def until(condition: Callable[[], Any], within_seconds: float = PATIENCE_S
         await asyncio.sleep(POLL_SECONDS)
 
 
+@overload
+async def until_within(condition: Callable[[], Awaitable[T]], seconds: float) -> T: ...
+@overload
+async def until_within(condition: Callable[[], T], seconds: float) -> T: ...
+async def until_within(condition: Callable[[], Any], seconds: float) -> Any:
+    """The same for what is promised within so many seconds; what they are here is known only afterwards."""
+    begun = time.monotonic()
+    value = await until(condition)
+    took = time.monotonic() - begun
+    assert took < shared(seconds), f"took {took:.1f} seconds"
+    return value
+
+
 class _Machine:
     """What others took of the machine in the last minute, seen by a thread that always asks to be woken.
 
