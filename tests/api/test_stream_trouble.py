@@ -130,7 +130,6 @@ async def test_a_stream_asked_for_while_the_database_is_away_begins_when_it_is_b
     assert all(browser.seen == [1, 2] for browser in browsers)
 
 
-@pytest.mark.timeout(300)
 async def test_a_restart_of_the_database_costs_streams_that_catch_up_nothing(server: EmbeddedServer) -> None:
     overrides = {"database_url": server.dsn, "retry_milliseconds": 200, "send_timeout_seconds": 300}
     async with ProcessService(overrides) as service, api_of(service.base_url) as api:
@@ -152,8 +151,7 @@ async def test_a_restart_of_the_database_costs_streams_that_catch_up_nothing(ser
         await until(lambda: slow.interrupted and slow.refused)
         server.start()
         await until(lambda: _published(api))
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await asyncio.gather(*following)
+        await asyncio.gather(*following)
         assert all(browser.seen == list(range(1, EVENTS + 2)) for browser in browsers)
         assert slow.seen == list(range(1, LARGE_EVENTS + 1))
         interrupted = sum(browser.interrupted for browser in [slow, *browsers])
