@@ -7,6 +7,7 @@ import asyncpg
 
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
+from tests.support.wait import until
 
 # Nothing here must survive a power cut; kill -9 of the server loses nothing even so.
 FAST: Mapping[str, str] = {
@@ -44,7 +45,16 @@ class Databases:
         return self.server.dsn_of(name)
 
     async def drop(self, dsn: str) -> None:
-        await self._admin.execute(f"drop database if exists {database_name(dsn)} with (force)")
+        """Those who are connected are thrown out, however long they take to go."""
+
+        async def dropped() -> bool:
+            try:
+                await self._admin.execute(f"drop database if exists {database_name(dsn)} with (force)")
+            except asyncpg.ObjectInUseError:
+                return False
+            return True
+
+        await until(dropped)
 
     async def close(self) -> None:
         await self._admin.close()
