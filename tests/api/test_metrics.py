@@ -121,7 +121,7 @@ async def test_an_expired_lease_is_counted_once_by_the_replica_that_found_it(
 
     async def noted(self: Store, step: str) -> int:
         done = await maintain(self, step)
-        if step == CLEANING[-1]:
+        if step == list(CLEANING)[-1]:
             cleaned.append(self)
         return done
 
