@@ -25,7 +25,7 @@ from tests.support.access import GUARDED, Keys
 from tests.support.clock import Clock, SlowClock
 from tests.support.databases import FAST, Databases, as_service
 from tests.support.effort import LUCK
-from tests.support.service import ProcessService, ThreadService
+from tests.support.service import PATIENT, ProcessService, ThreadService
 from tests.support.wait import PATIENCE_SECONDS
 
 # Time limits per example say more about the machine than about the code.
@@ -165,7 +165,7 @@ async def start_service(dsn: str) -> AsyncIterator[StartService]:
     async with AsyncExitStack() as running:
 
         async def start(**overrides: Any) -> ThreadService:
-            service = ThreadService(Settings(**{"database_url": as_service(dsn), **overrides}))
+            service = ThreadService(Settings(**{"database_url": as_service(dsn), **PATIENT, **overrides}))
             return await running.enter_async_context(service)
 
         yield start

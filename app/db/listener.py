@@ -86,14 +86,12 @@ class Listener:
         return {one: self._known_keys[one] for one in logs if one in self._known_keys}
 
     async def sleep(self, keys: Collection[int]) -> Collection[int]:
-        """Try to take these locks, each at most once per session; answers those that were granted."""
-        rows = await self._fetch(
-            "select k from unnest($1::bigint[]) as k where pg_try_advisory_lock_shared(k)", list(keys)
-        )
+        """Try to sleep on these, each at most once per session; answers those that were granted."""
+        rows = await self._fetch("select * from gapless.fall_asleep($1)", list(keys))
         return {row[0] for row in rows}
 
     async def wake(self, keys: Collection[int]) -> None:
-        await self._fetch("select pg_advisory_unlock_shared(k) from unnest($1::bigint[]) as k", list(keys))
+        await self._fetch("select gapless.wake_up($1)", list(keys))
 
     async def _listen(self, ears: Ears, backoff: Backoff) -> None:
         connection = await connect(

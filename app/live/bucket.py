@@ -10,6 +10,7 @@ from app.model import Offset, TailPosition, TopicId
 
 HOT_SECONDS = 0.01
 HOT_READS = 3
+HOT_PAUSES = 2
 LINGER_SECONDS = 0.1
 LONGEST_LINGER_SECONDS = 1.0
 AWAKE_READ_SECONDS = 0.01
@@ -59,15 +60,16 @@ class Bucket:
         cursor.bucket = self
         self.cursors.add(cursor)
 
-    def record(self, now: float, events: int, busy_buckets: int) -> bool:
+    def record(self, now: float, events: int, busy_buckets: int, pause: float) -> bool:
         """Note what a read found; answers whether a sleeping bucket should be kept awake from now on.
 
         It should after several reads in a row that found events, close together: the more buckets
-        are busy, the fewer notifications each of them may cause.
+        are busy, the fewer notifications each of them may cause. Reads that are `pause` seconds apart
+        at least, because the tail has much to do, cannot be closer than that.
         """
         if not events:
             return False
-        close_seconds = HOT_SECONDS * max(1, busy_buckets)
+        close_seconds = max(HOT_SECONDS * max(1, busy_buckets), HOT_PAUSES * pause)
         self._hot_reads = self._hot_reads + 1 if now - self.last_events < close_seconds else 0
         self._linger = min(LONGEST_LINGER_SECONDS, LINGER_SECONDS + 2 * close_seconds)
         self.last_events = now

@@ -1,6 +1,7 @@
 """The upkeep: segments ahead of need; what is expired, trimmed or deleted. One replica works at a time."""
 
 import asyncio
+import itertools
 import random
 from typing import Protocol
 
@@ -13,16 +14,20 @@ SPREAD = 0.2
 AHEAD = "create_segments_ahead"
 REMOVING = ("drop_deleted_topics", "apply_retention", "drop_segments")
 """The steps that remove events, of which the log tells."""
-CLEANING = (
-    "expire_publish_keys",
-    "expire_loads",
-    "expire_keys",
-    "drop_deleted_topics",
-    "sweep_subscriptions",
-    "sweep_leases",
-    "apply_retention",
-    "drop_segments",
-)
+CLEANING = {
+    "expire_publish_keys": 7,
+    "expire_loads": 7,
+    "expire_keys": 7,
+    "drop_deleted_topics": 7,
+    "sweep_subscriptions": 1,
+    "sweep_leases": 1,
+    "apply_retention": 7,
+    "drop_segments": 7,
+}
+"""The steps in their order, and for how many rounds each rests when it had nothing to do.
+
+An idle service leaves its database alone; but groups wait for the sweeps.
+"""
 
 log = structlog.get_logger(__name__)
 
@@ -51,11 +56,11 @@ class Maintenance:
             await _pause(self._every_seconds)
 
     async def _clean(self) -> None:
-        """A step that had nothing to do rests for a round: an idle service leaves its database alone."""
-        resting: set[str] = set()
-        while True:
-            due = [step for step in CLEANING if step not in resting]
-            resting = {step for step in due if await self._run(step) == 0}
+        due = dict.fromkeys(CLEANING, 0)
+        for number in itertools.count():
+            for step, rest in CLEANING.items():
+                if due[step] <= number:
+                    due[step] = number + 1 + (rest if await self._run(step) == 0 else 0)
             await _pause(self._cleaning_seconds)
 
     async def _run(self, step: str) -> int | None:

@@ -18,6 +18,8 @@ class Pace:
 
     def __init__(self) -> None:
         self.next_start = 0.0
+        self.pause = 0.0
+        """Seconds from the start of a cycle that delivered something to the earliest start of the next."""
         self._cost = 0.0
         self._started = 0.0
         self._cpu_before = 0.0
@@ -30,5 +32,5 @@ class Pace:
         if delivered:
             cost = time.thread_time() - self._cpu_before + logs * DATABASE_SECONDS_PER_LOG
             self._cost += SMOOTHING * (cost - self._cost)
-            pause = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, COST_FACTOR * self._cost))
-            self.next_start = self._started + pause
+            self.pause = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, COST_FACTOR * self._cost))
+            self.next_start = self._started + self.pause

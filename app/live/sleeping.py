@@ -44,8 +44,8 @@ class Sleeping:
                 bucket.due = now + AWAKE_READ_SECONDS
                 self._read(bucket)
 
-    def record(self, now: float, found: Iterable[tuple[Cursor, int]]) -> None:
-        """Note how many events a cycle found in each log."""
+    def record(self, now: float, found: Iterable[tuple[Cursor, int]], pause: float) -> None:
+        """Note how many events a cycle found in each log; cycles are `pause` seconds apart at least."""
         totals: dict[Bucket, int] = {}
         for cursor, events in found:
             if cursor.bucket is not None:
@@ -54,7 +54,7 @@ class Sleeping:
                 self._watchlist.read(cursor)
         busy = sum(1 for bucket in self._buckets.values() if bucket.last_events > now - BUSY_SECONDS)
         for bucket, events in totals.items():
-            if bucket.record(now, events, busy):
+            if bucket.record(now, events, busy, pause):
                 bucket.asleep = False
                 self._to_unlock.add(bucket.key)
 

@@ -142,7 +142,7 @@ class Tail:
         found = await self._read(cursors)
         # Readers take their first step now: what that costs is part of the cycle.
         await asyncio.sleep(0)
-        self._sleeping.record(self._now(), found.items())
+        self._sleeping.record(self._now(), found.items(), self._pace.pause)
         self._pace.end(sum(found.values()), len(cursors))
 
     def _poll(self, now: float) -> None:

@@ -100,10 +100,8 @@ begin
       unnest(p_data) as data, unnest(p_data_bytes) as data_bytes
   ) e;
 
-  -- Whoever sleeps on a log holds its sleep lock. Granted means nobody sleeps, and whoever is about
-  -- to must wait for this commit and then sees it; refused means somebody has to be woken.
   foreach v_log in array v_logs loop
-    if not pg_try_advisory_xact_lock(gapless.sleep_key(p_topic_id, v_log)) then
+    if gapless.anybody_asleep(p_topic_id, v_log) then
       v_wake := v_wake || v_log;
     end if;
   end loop;

@@ -1,5 +1,6 @@
 /*
- * The advisory lock that a reader holds, shared, while it sleeps on a (topic, partition).
+ * Names the bucket of a (topic, partition), on which a reader sleeps (fall_asleep): an advisory lock, and the
+ * one 512 further.
  *
  * 512 buckets bound what thousands of idle topics take from the lock table; two logs that share a
  * bucket cost each other a needless notification, never a lost one.

@@ -8,7 +8,7 @@ returns void
 language plpgsql
 as $$
 begin
-  if not pg_try_advisory_xact_lock(gapless.sleep_key(p_subscription.topic_id, p_partition)) then
+  if gapless.anybody_asleep(p_subscription.topic_id, p_partition) then
     perform gapless.wake_group(p_subscription.subscription_id);
   end if;
 end

@@ -9,7 +9,7 @@ import pytest
 from app.settings import Settings
 from tests.support.api import Api, api_of
 from tests.support.databases import Databases, as_service
-from tests.support.service import ThreadService
+from tests.support.service import PATIENT, ThreadService
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ _numbers = itertools.count(1)
 async def shared_service(databases: Databases) -> AsyncIterator[ThreadService]:
     """One service for all tests that need only a topic of their own; other packages run without it."""
     dsn = await databases.create()
-    async with ThreadService(Settings(database_url=as_service(dsn))) as service:
+    async with ThreadService(Settings(database_url=as_service(dsn), **PATIENT)) as service:
         yield service
     await databases.drop(dsn)
 

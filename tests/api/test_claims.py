@@ -152,7 +152,7 @@ async def test_s23_a_repeated_claim_whose_answer_was_lost_gets_the_same_lease(
     wanted = {"member": "c1", "max_events": 2, "request_id": "r-1"}
     async with FaultProxy(Target(port=service.port)) as proxy:
         proxy.cut_answer_to(b"r-1", after=1)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{proxy.port}") as cut:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{proxy.port}", timeout=30) as cut:
             with pytest.raises(httpx.TransportError):
                 await cut.post(f"{group.path}/claim", json=wanted)
     first = await group.claim("c1", max_events=2, request_id="r-1")
@@ -229,7 +229,7 @@ async def test_a_claim_names_the_field_that_it_refuses(group: Group, body: Any, 
 
 async def test_how_long_a_claim_may_wait_is_set_in_one_place(start_service: StartService) -> None:
     service = await start_service(max_wait_seconds=45)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         await client.put("/v1/topics/t")
         group = await Group(client, "/v1/topics/t").create()
         await publish(client, group.topic, 1)

@@ -69,12 +69,12 @@ async def test_dead_letters_are_listed_page_by_page_and_filtered(group: Group) -
 async def test_s56_nothing_dies_twice(client: httpx.AsyncClient, clock: Clock) -> None:
     await client.put("/v1/topics/t")
     group = await Group(client, "/v1/topics/t").create(
-        ordering="none", max_attempts=3, backoff_seconds=0, lease_seconds=2
+        ordering="none", max_attempts=3, backoff_seconds=0, lease_seconds=600
     )
     await publish(client, "/v1/topics/t", *range(50))
     for _ in range(3):
         await asyncio.gather(*(group.claim(f"m{number}", max_events=17) for number in range(3)))
-        await clock.move(timedelta(seconds=3))
+        await clock.move(timedelta(seconds=601))
         while (claim := await group.claim("last", max_events=1))["lease"] and claim["lease"]["attempt"] < 3:
             await group.release(token(claim))
             break
@@ -82,7 +82,7 @@ async def test_s56_nothing_dies_twice(client: httpx.AsyncClient, clock: Clock) -
         if (await group.show())["dead"] == 50:
             break
         await group.claim("m", max_events=50)
-        await clock.move(timedelta(seconds=3))
+        await clock.move(timedelta(seconds=601))
     letters = await group.letters(limit=100)
     assert sorted(letter["offset"] for letter in letters) == list(range(1, 51))
     assert {letter["attempts"] for letter in letters} == {3}

@@ -8,7 +8,8 @@ import gzip
 import json
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -25,8 +26,8 @@ from tests.support.log import create_topic, publish_many
 from tests.support.problems import problem
 from tests.support.raw import RawStream, connected, connections, request, reset
 from tests.support.rude import Rude, answers
-from tests.support.service import ProcessService
-from tests.support.wait import PATIENCE_SECONDS, shared, until
+from tests.support.service import PATIENT, ProcessService
+from tests.support.wait import quickest, shared, until
 
 MIB = 1024 * 1024
 HEADER_SECONDS = 2.0
@@ -35,12 +36,10 @@ SLACK_SECONDS = 6.0
 """For a busy machine, and for the rest of a refused request."""
 
 
-@pytest.fixture(scope="module")
-async def shipped(databases: Databases) -> AsyncIterator[ProcessService]:
-    """As it is installed, but less patient."""
+@asynccontextmanager
+async def running(databases: Databases, **settings: float) -> AsyncIterator[ProcessService]:
     dsn = await databases.create()
-    settings = {"database_url": dsn, "header_seconds": HEADER_SECONDS, "body_seconds": BODY_SECONDS}
-    async with ProcessService(settings) as service:
+    async with ProcessService({"database_url": dsn, **PATIENT, **settings}) as service:
         async with api_of(service.base_url) as api:
             await api.create()
             await api.create("spread", partitions=4)
@@ -49,9 +48,29 @@ async def shipped(databases: Databases) -> AsyncIterator[ProcessService]:
     await databases.drop(dsn)
 
 
+@pytest.fixture(scope="module")
+async def shipped(databases: Databases) -> AsyncIterator[ProcessService]:
+    """As it is installed."""
+    async with running(databases) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+async def hasty(databases: Databases) -> AsyncIterator[ProcessService]:
+    """Less patient, for what it does with who is slow; whoever is not may be slow on a busy machine."""
+    async with running(databases, header_seconds=HEADER_SECONDS, body_seconds=BODY_SECONDS) as service:
+        yield service
+
+
 @pytest.fixture
 async def api(shipped: ProcessService) -> AsyncIterator[Api]:
     async with api_of(shipped.base_url) as api:
+        yield api
+
+
+@pytest.fixture
+async def hasty_api(hasty: ProcessService) -> AsyncIterator[Api]:
+    async with api_of(hasty.base_url) as api:
         yield api
 
 
@@ -87,7 +106,7 @@ async def test_23_a_body_without_end_is_cut_at_the_limit_and_little_of_it_is_kep
         began = time.monotonic()
         while await rude.send(chunk):
             sent += 1
-            assert time.monotonic() - began < 30, "it is read without end"
+            assert time.monotonic() - began < shared(30), "it is read without end"
         assert await rude.answers_to_end() in ([413], []), rude.received[:200]
     assert sent > 16 * 16
     assert resident_bytes(shipped.pid) - before < 20 * MIB + 16 * MIB
@@ -130,13 +149,13 @@ async def test_24_json_to_choke_on_is_refused_at_once(shipped: ProcessService, a
     """Which answer each gets is in test_bad_input.py; here is how long it takes, and what it needs."""
     before = resident_bytes(shipped.pid)
     headers = {"Content-Type": "application/json"}
-    seconds = []
-    for _ in range(3):
-        began = time.monotonic()
+
+    async def refused() -> None:
         answer = await api.client.post("/v1/topics/t/events", content=HOSTILE_JSON[name], headers=headers)
-        seconds.append(time.monotonic() - began)
         assert answer.status_code in (400, 415, 422), answer.text
-    assert min(seconds) < shared(0.2)
+
+    seconds, _ = await quickest(refused)
+    assert seconds < shared(0.2)
     assert resident_bytes(shipped.pid) - before < 50 * MIB
 
 
@@ -147,21 +166,24 @@ async def test_25_the_shipped_times_are_within_bounds() -> None:
 
 
 async def test_25_heads_that_never_end_are_cut_and_others_are_served_meanwhile(
-    shipped: ProcessService, api: Api
+    hasty: ProcessService, hasty_api: Api
 ) -> None:
     slow = 500
     async with AsyncExitStack() as stack:
-        rudes = [await stack.enter_async_context(Rude(shipped.port)) for _ in range(slow)]
+        rudes = []
+        for _ in range(slow):
+            rudes.append(await stack.enter_async_context(Rude(hasty.port)))
+            await rudes[-1].send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
         began = time.monotonic()
         trickling = asyncio.create_task(_trickle(rudes))
         stack.callback(trickling.cancel)
-        seconds = []
-        while len(connections(shipped.port)) > slow // 2 and time.monotonic() - began < 30:
+        seconds: list[float] = []
+        while not seconds or len(connections(hasty.port)) > slow // 2:
             before = time.monotonic()
-            await api.publish(1)
+            await hasty_api.publish(1)
             seconds.append(time.monotonic() - before)
         assert sorted(seconds)[len(seconds) // 2] < shared(0.2)
-        ends = await asyncio.gather(*(rude.answers_to_end(30) for rude in rudes))
+        ends = await asyncio.gather(*(rude.answers_to_end() for rude in rudes))
         assert time.monotonic() - began < shared(HEADER_SECONDS + SLACK_SECONDS)
     assert {tuple(end) for end in ends} <= {(408,), ()}
     assert (408,) in {tuple(end) for end in ends}
@@ -169,53 +191,56 @@ async def test_25_heads_that_never_end_are_cut_and_others_are_served_meanwhile(
 
 async def _trickle(rudes: list[Rude]) -> None:
     """A header of one byte after the other."""
-    for rude in rudes:
-        await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
     while True:
         for rude in rudes:
             await rude.send(b"a")
         await asyncio.sleep(0.2)
 
 
-async def test_25_a_connection_on_which_nothing_comes_is_closed(shipped: ProcessService) -> None:
-    async with Rude(shipped.port) as rude:
-        assert await rude.answers_to_end(shared(HEADER_SECONDS + SLACK_SECONDS)) == []
+async def test_25_a_connection_on_which_nothing_comes_is_closed(hasty: ProcessService) -> None:
+    async with Rude(hasty.port) as rude:
+        began = time.monotonic()
+        assert await rude.answers_to_end() == []
+        assert time.monotonic() - began < shared(HEADER_SECONDS + SLACK_SECONDS)
 
 
-async def test_25_line_ends_between_requests_keep_no_connection_open(shipped: ProcessService) -> None:
-    async with Rude(shipped.port) as rude:
+async def test_25_line_ends_between_requests_keep_no_connection_open(hasty: ProcessService) -> None:
+    async with Rude(hasty.port) as rude:
         await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert await rude.first_answer() == 200
+        began = time.monotonic()
         await rude.send(b"\r\n")
-        assert (await rude.answers_to_end(shared(HEADER_SECONDS + SLACK_SECONDS)))[0] == 200
+        assert (await rude.answers_to_end())[0] == 200
+        assert time.monotonic() - began < shared(HEADER_SECONDS + SLACK_SECONDS)
 
 
-async def test_25_a_body_of_a_byte_at_a_time_is_cut(shipped: ProcessService, api: Api) -> None:
-    before = await tip(api)
-    async with Rude(shipped.port) as rude:
+async def test_25_a_body_of_a_byte_at_a_time_is_cut(hasty: ProcessService, hasty_api: Api) -> None:
+    before = await tip(hasty_api)
+    async with Rude(hasty.port) as rude:
         await rude.send(f"{POST}Content-Length: 1000\r\n\r\n".encode())
         began = time.monotonic()
         while await rude.send(b" ") and not rude.reader.at_eof():
             assert time.monotonic() - began < shared(BODY_SECONDS + 2 * SLACK_SECONDS)
             await asyncio.sleep(0.2)
         assert await rude.answers_to_end() in ([408], [])
-    assert await tip(api) == before
+    assert await tip(hasty_api) == before
 
 
-async def test_25_a_slow_body_that_comes_fast_enough_is_stored(shipped: ProcessService, api: Api) -> None:
-    body = b'{"events":[{"data":"' + b"x" * 60_000 + b'"}]}'
-    async with Rude(shipped.port) as rude:
+async def test_25_a_slow_body_that_comes_fast_enough_is_stored(hasty: ProcessService) -> None:
+    """Each part of it allows for two seconds more, far more than it takes even where others compute too."""
+    body = b'{"events":[{"data":"' + b"x" * 240_000 + b'"}]}'
+    async with Rude(hasty.port) as rude:
         await rude.send(f"{POST}Content-Length: {len(body)}\r\n\r\n".encode())
         began = time.monotonic()
-        for number, start in enumerate(range(0, len(body), 5_000)):
+        for number, start in enumerate(range(0, len(body), 20_000)):
             await asyncio.sleep(began + number * 0.3 - time.monotonic())
-            await rude.send(body[start : start + 5_000])
+            await rude.send(body[start : start + 20_000])
         assert time.monotonic() - began > BODY_SECONDS
         assert await rude.first_answer() == 201
 
 
-async def test_25_a_stream_of_lines_that_is_being_answered_may_pause(shipped: ProcessService) -> None:
-    async with Rude(shipped.port) as rude:
+async def test_25_a_stream_of_lines_that_is_being_answered_may_pause(hasty: ProcessService) -> None:
+    async with Rude(hasty.port) as rude:
         head = POST.replace("application/json", "application/x-ndjson")
         await rude.send(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
         line = b'b\r\n{"data":1}\n\r\n'
@@ -223,9 +248,7 @@ async def test_25_a_stream_of_lines_that_is_being_answered_may_pause(shipped: Pr
         assert await rude.first_answer() == 200
         await asyncio.sleep(2 * BODY_SECONDS)
         await rude.send(line + b"0\r\n\r\n")
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while b"0\r\n\r\n" not in rude.received:
-                rude.received += await rude.reader.read(65_536)
+        await rude.until_received(b"0\r\n\r\n")
         assert rude.received.count(b'"events":1') == 2
 
 
@@ -337,13 +360,17 @@ async def test_32_a_request_that_can_be_read_in_two_ways_is_refused(
     """Neither is it carried out, nor is what follows taken for another request."""
     head, body = AMBIGUOUS[name]
     before = await tip(api)
-    began = time.monotonic()
-    async with Rude(shipped.port) as rude:
-        await rude.send(head.encode("latin-1") + b"\r\n" + body + SMUGGLED)
-        assert await rude.first_answer() == 400
-        assert time.monotonic() - began < shared(0.2)
-        assert await rude.answers_to_end() == [400]
-        assert b'"code":"bad_request"' in rude.received
+
+    seconds = []
+    for _ in range(3):
+        began = time.monotonic()
+        async with Rude(shipped.port) as rude:
+            await rude.send(head.encode("latin-1") + b"\r\n" + body + SMUGGLED)
+            assert await rude.first_answer() == 400
+            seconds.append(time.monotonic() - began)
+            assert await rude.answers_to_end() == [400]
+            assert b'"code":"bad_request"' in rude.received
+    assert min(seconds) < shared(0.2)
     assert await tip(api) == before
 
 
@@ -361,8 +388,8 @@ async def test_32_a_bad_request_behind_a_good_one_is_not_answered_in_its_stead(
 
 async def test_32_crafted_ranges_are_ignored(shipped: ProcessService, api: Api) -> None:
     headers = {"Range": "bytes=" + "0-0," * 10_000}
-    async with httpx.AsyncClient(base_url=shipped.base_url) as client:
+    async with httpx.AsyncClient(base_url=shipped.base_url, timeout=30) as client:
         for path in ("/", "/static/page.js", "/v1/topics/t/events"):
-            began = time.monotonic()
-            assert (await client.get(path, headers=headers)).status_code == 200
-            assert time.monotonic() - began < shared(0.2)
+            seconds, answer = await quickest(partial(client.get, path, headers=headers))
+            assert answer.status_code == 200
+            assert seconds < shared(0.2)

@@ -28,7 +28,7 @@ NEVER = 3600
 
 @pytest.fixture
 async def quiet(start_service: StartService) -> ThreadService:
-    return await start_service(poll_seconds=NEVER, maintenance_seconds=NEVER)
+    return await start_service(poll_seconds=NEVER, maintenance_seconds=NEVER, cleaning_seconds=NEVER)
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ async def test_what_another_replica_acks_lets_the_stream_go_on(
     other = await start_service(poll_seconds=NEVER)
     await publish(group.http, TOPIC, 1, 2)
     async with (
-        httpx.AsyncClient(base_url=other.base_url) as client,
+        httpx.AsyncClient(base_url=other.base_url, timeout=30) as client,
         follow(group, max_events=1) as stream,
     ):
         lease, _ = await next_lease(stream)
@@ -167,7 +167,7 @@ async def test_a_stream_ends_with_drain_when_the_server_stops_and_keeps_nothing(
         assert [message.event async for message in stream.messages()] == ["drain"]
     await quiet.stop()
     other = await start_service()
-    async with httpx.AsyncClient(base_url=other.base_url) as client:
+    async with httpx.AsyncClient(base_url=other.base_url, timeout=30) as client:
         claim = await Group(client, TOPIC).claim()
     assert (offsets(claim), claim["lease"]["attempt"]) == ([1], 1)
 
@@ -176,7 +176,7 @@ async def test_the_connection_keeps_its_leases_and_is_a_heartbeat(
     start_service: StartService, clock: Clock
 ) -> None:
     service = await start_service(ping_seconds=0.2, poll_seconds=NEVER)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         await client.put(TOPIC)
         group = await Group(client, TOPIC).create(lease_seconds=60, heartbeat_seconds=0.3)
         await publish(client, TOPIC, 1)
@@ -272,7 +272,7 @@ async def test_a_dead_member_of_a_stream_is_overtaken_by_the_clock_only_when_it_
 
 async def test_a_full_server_sends_browsers_away_for_a_while(start_service: StartService) -> None:
     service = await start_service(max_streams=1)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         await client.put(TOPIC)
         group = await Group(client, TOPIC).create()
         async with follow(group):
@@ -305,7 +305,7 @@ async def test_a_stream_ends_when_its_group_is_made_anew(group: Group, connect: 
             await sql.execute("select from gapless.create_subscription('t', 'g', $1)", '{"at":"earliest"}')
         (end,) = [message async for message in stream.messages()]
     assert (end.event, json.loads(end.data)["code"]) == ("end", "subscription_not_found")
-    claim = await group.claim(wait=5)
+    claim = await group.claim(wait=25)
     assert (offsets(claim), claim["lease"]["attempt"]) == ([1], 1)
 
 

@@ -15,7 +15,7 @@ REBOUND = "rebound.example"
 async def ask(
     service: ThreadService, host: str, method: str = "GET", path: str = "/v1/topics"
 ) -> httpx.Response:
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         return await client.request(method, path, headers={"Host": host})
 
 
@@ -32,7 +32,7 @@ async def test_a_page_of_a_rebound_name_changes_nothing(shared_service: ThreadSe
     """Its browser takes it for one of the service, and says so in every header that a page cannot set."""
     host = f"{REBOUND}:{shared_service.port}"
     same = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
-    async with httpx.AsyncClient(base_url=shared_service.base_url) as client:
+    async with httpx.AsyncClient(base_url=shared_service.base_url, timeout=30) as client:
         problem(await client.put("/v1/topics/rebound", headers=same), 421, "host_not_allowed")
         problem(await client.get("/v1/topics/rebound"), 404, "topic_not_found")
 
@@ -111,5 +111,5 @@ async def test_any_name_will_do_for_who_says_so(start_service: StartService) -> 
 
 async def test_any_name_will_do_on_an_address_that_was_opened_on_purpose(start_service: StartService) -> None:
     service = await start_service(host="0.0.0.0")
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{service.port}") as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{service.port}", timeout=30) as client:
         assert (await client.get("/v1/topics", headers={"Host": REBOUND})).status_code == 200

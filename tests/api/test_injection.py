@@ -9,6 +9,7 @@ import random
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -25,7 +26,7 @@ from tests.support.groups import Group, token
 from tests.support.problems import item_problems
 from tests.support.rude import Rude
 from tests.support.service import ThreadService
-from tests.support.wait import shared
+from tests.support.wait import quickest, shared
 
 CONTROLS = ["\r", "\n", "\r\n", "\0", "\u0085", "\x1b[2J", "\x7f"]
 FORGED = "a{}data: forged{}{}"
@@ -238,7 +239,7 @@ def statements(server: EmbeddedServer, since: int) -> set[str]:
     return {re.sub(r"\s+", " ", text) for text in found}
 
 
-@pytest.mark.timeout(effort(180, 1_800))
+@pytest.mark.timeout(effort(600, 1_800))
 async def test_16_s82_text_in_every_field_is_a_value_and_never_a_statement(
     calls: Calls, postgres: EmbeddedServer
 ) -> None:
@@ -253,11 +254,23 @@ async def test_16_s82_text_in_every_field_is_a_value_and_never_a_statement(
     texts = [*HOSTILE]
     texts += ["".join(dice.choices(HOSTILE, k=3))[:400] for _ in range(effort(3, 300))]
     for text in texts:
-        for place, status, seconds in await calls.make(text):
-            assert status < 500, (place, text)
-            assert seconds < shared(1.0), (place, text)
+        slow = await _slow(calls, text)
+        # What sleeps does so each time, a machine that others use now and then.
+        for _ in range(2):
+            slow = slow and slow & await _slow(calls, text)
+        assert not slow, text
     new = {text for text in statements(postgres, after) - known if not OF_NOBODY.search(text)}
     assert not new, "\n".join(new)
+
+
+async def _slow(calls: Calls, text: str) -> set[str]:
+    """Which calls took long with this text."""
+    slow = set()
+    for place, status, seconds in await calls.make(text):
+        assert status < 500, (place, text)
+        if seconds >= shared(1.0):
+            slow.add(place)
+    return slow
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
@@ -273,12 +286,8 @@ async def test_16_a_filter_matches_its_text_literally_and_at_once(
         assert answer.status_code == 201, answer.text
         await group.reject(token(await group.claim()), reason=kind)
     for name in ("key", "reason", "type"):
-        seconds = []
-        for _ in range(3):
-            began = time.monotonic()
-            found = await group.letters(**{name: text})
-            seconds.append(time.monotonic() - began)
-        assert min(seconds) < shared(0.1)
+        seconds, found = await quickest(partial(group.letters, **{name: text}))
+        assert seconds < shared(0.1)
         literal = name != "type" or not text.endswith("*")
         expected = [text] if literal else [kind for kind in kinds if kind.startswith(text[:-1])]
         assert [letter["event"]["key"] for letter in found] == expected, name
@@ -288,10 +297,10 @@ async def test_18_a_pattern_of_many_stars_is_answered_at_once(http: httpx.AsyncC
     """There is no other pattern than a name with a `*` at its end: nothing to backtrack in."""
     group = await Group(http, topic).create()
     for pattern in ("*" * 1_000, "a*" * 500 + "b", "(a|a)*b", "(.*){1,32000}", "x{1,255}{1,255}", "(", "[a-"):
-        began = time.monotonic()
-        answer = await group.raw("GET", "/dead-letters", params={"type": pattern})
+        asked = partial(group.raw, "GET", "/dead-letters", params={"type": pattern})
+        seconds, answer = await quickest(asked)
         assert answer.status_code in (200, 422)
-        assert time.monotonic() - began < shared(0.2)
+        assert seconds < shared(0.2)
         if answer.status_code == 200:
             assert answer.json()["dead_letters"] == []
 
@@ -301,7 +310,7 @@ async def test_19_a_line_of_the_log_is_one_line_and_commands_no_terminal(
 ) -> None:
     forged = "2026-11-27 ERROR admin logged in"
     service = await start_process(access_log=True)
-    async with httpx.AsyncClient(base_url=service.base_url) as http:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as http:
         await http.put("/v1/topics/t")
         await http.put("/v1/topics/t/subscriptions/g", json={"start": "earliest"})
         await http.post("/v1/topics/t/events", json={"events": [{"data": 1, "key": f"k {forged}"}]})

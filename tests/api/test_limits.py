@@ -51,7 +51,7 @@ def start_limited(start_guarded: StartService, keys: Keys) -> StartLimited:
         service = await start_guarded(**limits)
         admin = bearer(await keys.make("admin", "admin"))
         a, b = [bearer(await keys.make(name, "publish", "subscribe", "consume")) for name in "ab"]
-        async with httpx.AsyncClient(base_url=service.base_url, headers=admin) as client:
+        async with httpx.AsyncClient(base_url=service.base_url, headers=admin, timeout=30) as client:
             assert (await client.put("/v1/topics/t")).status_code == 201
         return Limited(service, a, b)
 
@@ -60,7 +60,7 @@ def start_limited(start_guarded: StartService, keys: Keys) -> StartLimited:
 
 async def with_ticket(service: ThreadService, headers: dict[str, str]) -> str:
     """The URL of a stream for whoever has it, in the name of who sends these headers."""
-    async with httpx.AsyncClient(base_url=service.base_url, headers=headers) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, headers=headers, timeout=30) as client:
         answer = await client.post("/v1/stream-tickets", json={"topics": ["t"]})
     assert answer.status_code == 201, answer.text
     return f"{service.base_url}{STREAM}?ticket={answer.json()['ticket']}"
@@ -86,7 +86,7 @@ async def test_27_streams_of_one_token_are_limited_and_those_of_others_are_not(
     service, a, b = await start_limited(max_streams_per_token=2)
     for _ in range(2):
         await stack.enter_async_context(open_stream(service.base_url + STREAM, headers=a))
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         refused = await client.get(STREAM, headers=a)
         assert problem(refused, 429, "too_many_streams")["limit"] == 2
         # A browser gives up for good on any other status than 200.
@@ -136,14 +136,14 @@ async def test_27_tickets_count_for_the_caller_that_made_them(
     await stack.enter_async_context(open_stream(service.base_url + STREAM, headers=a))
     for _ in range(2):
         await stack.enter_async_context(open_stream(await with_ticket(service, a)))
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=30) as client:
         refused = await client.get(await with_ticket(service, a))
         assert problem(refused, 429, "too_many_streams")["limit"] == 3
 
 
 async def test_27_streams_of_a_group_count_too(start_limited: StartLimited, stack: AsyncExitStack) -> None:
     service, a, _ = await start_limited(max_streams_per_token=1)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         group = "/v1/topics/t/subscriptions/g"
         assert (await client.put(group, json={}, headers=a)).status_code == 201
         url = f"{group}/stream?member=m"
@@ -192,7 +192,7 @@ async def test_28_a_caller_beyond_its_rate_is_told_when_there_is_room_again(
 ) -> None:
     service, a, _ = await start_limited(publish_events_per_second=2, burst_seconds=2)
     ticking = rated(service)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         answers = [await client.post(EVENTS, json=ONE, headers=a) for _ in range(5)]
         assert Counter(answer.status_code for answer in answers)[201] == 4
         refused = problem(answers[4], 429, "rate_limited")
@@ -236,7 +236,7 @@ async def test_28_one_caller_at_its_limit_costs_another_nothing(start_limited: S
 async def test_28_a_body_beyond_the_rate_is_refused_before_it_is_read(start_limited: StartLimited) -> None:
     service, a, b = await start_limited(publish_bytes_per_second=1_000, burst_seconds=1)
     rated(service)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         big = {"events": [{"data": "x" * 5_000}]}
         assert (await client.post(EVENTS, json=big, headers=a)).status_code == 201, "larger than a burst"
         reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
@@ -257,7 +257,7 @@ async def test_28_a_body_of_unknown_length_is_measured_when_it_was_read(start_li
         yield json.dumps({"events": [{"data": "x" * 900}]}).encode()
 
     headers = {**a, "Content-Type": "application/json"}
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         assert (await client.post(EVENTS, content=body(), headers=headers)).status_code == 201
         problem(await client.post(EVENTS, content=body(), headers=headers), 429, "rate_limited")
 
@@ -278,7 +278,7 @@ async def test_28_a_stream_of_lines_is_slowed_to_the_rate(start_limited: StartLi
 async def test_28_claims_have_a_rate_of_their_own(start_limited: StartLimited) -> None:
     service, a, b = await start_limited(claims_per_second=1, burst_seconds=2)
     rated(service)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         group = "/v1/topics/t/subscriptions/g"
         await client.put(group, json={}, headers=a)
         for _ in range(2):

@@ -14,10 +14,14 @@ from schemathesis.checks import CheckFunction
 from schemathesis.specs.openapi import checks
 
 from tests.support.databases import Databases
-from tests.support.service import ProcessService
+from tests.support.service import PATIENT, ProcessService
+from tests.support.wait import PATIENCE_SECONDS
 
 # Hypothesis takes for its own what the threads of other tests' services do with `random`.
-pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies"),
+    pytest.mark.timeout(600),
+]
 
 DOCUMENT = schemathesis.openapi.from_path(Path(__file__).parents[2] / "openapi" / "openapi.json")
 STREAMS = DOCUMENT.include(path_regex="stream$")
@@ -53,8 +57,8 @@ def map_path_parameters(_: Any, path_parameters: dict[str, Any] | None) -> dict[
 @pytest.fixture(scope="module")
 async def fuzzed(databases: Databases) -> AsyncIterator[str]:
     dsn = await databases.create()
-    async with ProcessService({"database_url": dsn, "max_wait_seconds": 1}) as service:
-        async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with ProcessService({"database_url": dsn, "max_wait_seconds": 1, **PATIENT}) as service:
+        async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
             for number in range(TOPICS):
                 await client.put(f"/v1/topics/fuzz-{number}")
                 for group in range(TOPICS):
@@ -66,14 +70,14 @@ async def fuzzed(databases: Databases) -> AsyncIterator[str]:
 @OTHERS.parametrize()
 @bounded
 def test_every_answer_is_a_documented_one(case: schemathesis.Case[Any], fuzzed: str) -> None:
-    case.call_and_validate(base_url=fuzzed, checks=CHECKS, timeout=30)
+    case.call_and_validate(base_url=fuzzed, checks=CHECKS, timeout=PATIENCE_SECONDS)
 
 
 @STREAMS.parametrize()
 @bounded
 def test_a_stream_begins_or_is_refused_with_a_problem(case: schemathesis.Case[Any], fuzzed: str) -> None:
     request = case.as_transport_kwargs(base_url=fuzzed)
-    with requests.request(**request, stream=True, timeout=30) as answer:
+    with requests.request(**request, stream=True, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status_code < 500
         kind = answer.headers["content-type"].partition(";")[0]
         assert kind == ("text/event-stream" if answer.status_code == 200 else "application/problem+json")

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -18,8 +19,10 @@ from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
 from tests.support.raw import until_left
 from tests.support.service import ThreadService
-from tests.support.wait import shared, until
+from tests.support.wait import quickest, shared, until, until_blocked
 
+HELD_UP_SECONDS = 1.5
+"""Whoever waited for the locked log would wait longer: `lock_seconds`, which are 2."""
 IN_TRANSACTION = """
 select count(*) from pg_stat_activity
 where datname = current_database() and application_name = 'gapless' and state like 'idle in transaction%'"""
@@ -89,9 +92,8 @@ async def test_s35_clients_that_leave_early_leak_no_connection(start_service: St
             )
         pool = service.app.state.parts.store._pool._pool
         await until(lambda: pool.get_idle_size() == pool.get_size())
-        started = time.monotonic()
-        await api.publish("last")
-        assert time.monotonic() - started < shared(1)
+        seconds, _ = await quickest(partial(api.publish, "last"))
+        assert seconds < shared(1)
     started = time.monotonic()
     await service.stop()
     assert time.monotonic() - started < shared(5)
@@ -100,7 +102,7 @@ async def test_s35_clients_that_leave_early_leak_no_connection(start_service: St
 async def test_s36_a_locked_log_is_busy_soon_and_holds_up_no_other_topic(
     start_service: StartService, connect: Connect
 ) -> None:
-    service = await start_service(pool_max=4, lock_seconds=1)
+    service = await start_service(pool_max=4, lock_seconds=2)
     connection = await connect()
     async with api_of(service.base_url) as api:
         await api.create("hot")
@@ -115,8 +117,8 @@ async def test_s36_a_locked_log_is_busy_soon_and_holds_up_no_other_topic(
                 while not all(task.done() for task in waiting):
                     before = time.monotonic()
                     await api.publish("event", topic="cold")
-                    assert time.monotonic() - before < shared(0.5)
-            assert time.monotonic() - started < shared(3)
+                    assert time.monotonic() - before < shared(HELD_UP_SECONDS)
+            assert time.monotonic() - started < shared(4)
         for task in waiting:
             problem(task.result(), 503, "topic_busy")
         assert await api.publish("free", topic="hot") == [1]
@@ -125,7 +127,7 @@ async def test_s36_a_locked_log_is_busy_soon_and_holds_up_no_other_topic(
 async def test_many_locked_logs_leave_connections_to_the_other_topics(
     start_service: StartService, connect: Connect
 ) -> None:
-    service = await start_service(pool_max=10, lock_seconds=1)
+    service = await start_service(pool_max=10, lock_seconds=2)
     hot = [f"hot{number}" for number in range(8)]
     async with api_of(service.base_url) as api, AsyncExitStack() as locks:
         for topic in [*hot, "cold"]:
@@ -144,7 +146,7 @@ async def test_many_locked_logs_leave_connections_to_the_other_topics(
         while not again.done():
             before = time.monotonic()
             await api.publish("event", topic="cold")
-            assert time.monotonic() - before < shared(0.5)
+            assert time.monotonic() - before < shared(HELD_UP_SECONDS)
         await again
         await locks.aclose()
         for topic in hot:
@@ -164,7 +166,7 @@ async def test_s37_clients_that_leave_while_the_log_is_locked_leave_nothing_behi
             await asyncio.sleep(dice.uniform(0, 0.04))
     await until_left(service.port)
     await api.publish("last")
-    assert await observer.fetchval(IN_TRANSACTION) == 0
+    await until(lambda: _is_zero(observer, IN_TRANSACTION))
     await until(lambda: _is_zero(observer, LOCKED))
     found = await stored(api)
     assert found[-1] == "last"
@@ -180,7 +182,7 @@ async def test_s38_every_connection_mode_keeps_the_bytes(start_service: StartSer
     answers = []
     for number, options in enumerate(({}, {"pooled": True})):
         service = await start_service(**options)
-        async with httpx.AsyncClient(base_url=service.base_url) as client:
+        async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
             await client.put(f"/v1/topics/t{number}")
             body = f'{{"events":[{{"data":{text},"headers":{{"h":"1"}}}},{{"data_base64":"AP8="}}]}}'.encode()
             headers = {"content-type": "application/json"}
@@ -335,13 +337,18 @@ async def test_s73_without_a_key_a_lost_answer_is_never_repeated_by_the_server(
 
 
 async def test_a_full_queue_answers_busy_and_recovers(start_service: StartService, connect: Connect) -> None:
-    service = await start_service(queue_max_events=5, lock_seconds=10)
-    connection = await connect()
+    service = await start_service(queue_max_events=5)
+    connection, observer = await connect(), await connect()
     async with api_of(service.base_url) as api:
         await api.create()
         body = {"events": [{"data": 1}]}
+        commits = service.app.state.parts.commits
         async with asyncio.TaskGroup() as group, locked(connection, "t"):
-            tasks = [group.create_task(api.client.post("/v1/topics/t/events", json=body)) for _ in range(20)]
+            # The first alone, or those that come with it would go into its transaction.
+            tasks = [group.create_task(api.client.post("/v1/topics/t/events", json=body))]
+            await until_blocked(observer, "gapless")
+            assert (commits.pending, commits.waiting) == (1, (0, 0))
+            tasks += [group.create_task(api.client.post("/v1/topics/t/events", json=body)) for _ in range(19)]
             await until(lambda: sum(task.done() for task in tasks) == 14)
         answers = [task.result() for task in tasks]
         for answer in answers:
@@ -354,7 +361,7 @@ async def test_a_full_queue_answers_busy_and_recovers(start_service: StartServic
 async def test_events_that_were_accepted_are_stored_when_the_server_stops(
     start_service: StartService, connect: Connect
 ) -> None:
-    service = await start_service(lock_seconds=10)
+    service = await start_service(drain_seconds=30)
     connection = await connect()
     async with api_of(service.base_url) as api:
         await api.create()

@@ -150,7 +150,7 @@ async def test_lines_carry_their_position_in_headers(http: httpx.AsyncClient, to
 
 async def test_a_page_ends_early_when_it_is_large_but_never_empty(start_service: StartService) -> None:
     service = await start_service(page_max_bytes=100_000)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         await client.put("/v1/topics/t")
         await publish(client, "/v1/topics/t", "x" * 200_000, *["y" * 40_000] * 5)
         sizes = []

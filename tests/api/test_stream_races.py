@@ -91,7 +91,7 @@ async def test_s20_a_woken_long_poll_answers_with_all_that_is_there(
     api: Api, connection: asyncpg.Connection
 ) -> None:
     await api.publish(1)
-    read = asyncio.create_task(api.read(offset=2, wait=10))
+    read = asyncio.create_task(api.read(offset=2, wait=WAIT_SECONDS))
     await until_asleep(connection)
     await api.publish("a", "b", "c")
     page = await read
@@ -119,7 +119,8 @@ async def test_no_wake_up_is_lost_however_events_are_spaced(api: Api, connect: C
             await publish(connection, "1")
             await stream.next()
             seconds.append(time.monotonic() - started)
-    assert max(seconds) < shared(0.5)
+    # What is lost never comes, as nobody polls; a machine that stands still delays some.
+    assert sorted(seconds)[int(len(seconds) * 0.99)] < shared(0.5)
 
 
 async def test_no_wake_up_is_lost_among_four_writers(api: Api, connect: Connect) -> None:

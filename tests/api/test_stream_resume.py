@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import Connect
 from tests.support.api import Api, Place, offset, place
 from tests.support.sse import Message
+from tests.support.wait import until
 
 
 @pytest.mark.parametrize(
@@ -254,9 +255,12 @@ async def test_a_log_that_went_back_ends_its_streams_rather_than_leave_them_sile
 
 
 async def _cut_the_listener(connection: Any) -> None:
-    cut = await connection.fetchval(
-        "select count(pg_terminate_backend(pid)) from pg_stat_activity"
-        " where datname = current_database() and application_name = 'gapless-listener'"
+    """As soon as there is one: a service listens a moment after it has begun to serve."""
+    cut = await until(
+        lambda: connection.fetchval(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity"
+            " where datname = current_database() and application_name = 'gapless-listener'"
+        )
     )
     assert cut == 1
 

@@ -7,11 +7,9 @@ import httpx
 import pytest
 from playwright.async_api import Page, Route
 
-from tests.support.browser import launched
+from tests.support.browser import PATIENCE_MILLISECONDS, launched
 from tests.support.node import MODULES, require_packages, run
 from tests.support.service import ThreadService
-
-pytestmark = pytest.mark.timeout(300)  # the first run installs the compiler
 
 PAGE = """<!doctype html><script type="importmap">
 {"imports": {"openapi-fetch": "/example/openapi-fetch.js"}}
@@ -54,6 +52,7 @@ async def page(service: ThreadService, compiled: Path) -> AsyncIterator[Page]:
 
     async with launched() as browser:
         page = await browser.new_page()
+        page.set_default_timeout(PATIENCE_MILLISECONDS)
         await page.route(f"{service.base_url}/example/**", serve)
         await page.goto(f"{service.base_url}/example/")
         await page.wait_for_function("window.dashboard")
@@ -104,6 +103,7 @@ async def test_a_browser_polls_without_a_body_as_long_as_there_is_no_news(
         await client.put(path)
     async with launched() as browser:
         page = await browser.new_page()  # without routes, as they switch its cache off
+        page.set_default_timeout(PATIENCE_MILLISECONDS)
         await page.goto(f"{service.base_url}/livez")
         poll = f"fetch('{group}').then(a => a.json()).then(g => g.lag)"
         lags = [await page.evaluate(poll) for _ in range(2)]
@@ -111,6 +111,7 @@ async def test_a_browser_polls_without_a_body_as_long_as_there_is_no_news(
         lags.append(await page.evaluate(poll))
         polls = "performance.getEntriesByType('resource').filter(e => e.name.endsWith('/billing'))"
         assert lags == [0, 0, 1]
+        await page.wait_for_function(f"{polls}.length == 3")
         assert await page.evaluate(f"{polls}.map(e => e.transferSize > e.encodedBodySize)") == [
             True,
             False,

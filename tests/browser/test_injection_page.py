@@ -49,6 +49,7 @@ async def test_21_s84_every_text_that_is_shown_is_inert(
         await group.post("pause", reason=text)
         await group.post("resume")
     await tab.received(len(TEXTS))
+    await expect(tab.page.locator("#events li")).to_have_count(len(TEXTS))
     for summary in await tab.page.locator("#events summary").all():
         await summary.click()
     for text in TEXTS:

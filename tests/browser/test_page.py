@@ -13,7 +13,7 @@ from tests.conftest import StartProcess
 from tests.support.browser import Tab
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
-from tests.support.wait import shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 HOSTILE = '<img src=x onerror="window.__p=1"><script>window.__p=1</script>\u202e\u2028'
 
@@ -99,7 +99,7 @@ async def test_a_server_killed_and_started_again_costs_no_event(
     context: BrowserContext, start_process: StartProcess
 ) -> None:
     service = await start_process(retry_milliseconds=200)
-    async with httpx.AsyncClient(base_url=service.base_url, timeout=10) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         await client.put("/v1/topics/orders", json={})
         tab = await Tab.open(context, service.base_url, "orders")
         for number in range(1, 3):

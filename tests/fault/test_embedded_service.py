@@ -11,9 +11,11 @@ import pytest
 
 from app.db.postmaster import read_pid_file
 from tests.support.service import ProcessService
-from tests.support.wait import shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until, until_within
 
 SERVE_AGAIN_SECONDS = 5.0
+
+pytestmark = pytest.mark.timeout(600)
 
 
 class Embedded:
@@ -37,12 +39,12 @@ class Embedded:
         await until(lambda: self.postgres_pid not in (None, pid))
 
     async def publish(self, number: int) -> None:
-        async with httpx.AsyncClient(base_url=self.service.base_url, timeout=10) as client:
+        async with httpx.AsyncClient(base_url=self.service.base_url, timeout=PATIENCE_SECONDS) as client:
             response = await client.post("/v1/topics/kept/events", json={"events": [{"data": number}]})
             assert response.status_code == 201, response.text
 
     async def numbers(self) -> list[int]:
-        async with httpx.AsyncClient(base_url=self.service.base_url, timeout=10) as client:
+        async with httpx.AsyncClient(base_url=self.service.base_url, timeout=PATIENCE_SECONDS) as client:
             response = await client.get("/v1/topics/kept/events", params={"from": "earliest", "limit": 1000})
             assert response.status_code == 200, response.text
             return [event["data"] for event in response.json()["events"]]
@@ -54,7 +56,7 @@ async def embedded(tmp_path: Path, postgres_bin: Path | None) -> AsyncIterator[E
     if postgres_bin is not None:
         overrides["postgres_bin"] = postgres_bin
     async with ProcessService(overrides) as service:
-        async with httpx.AsyncClient(base_url=service.base_url) as client:
+        async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
             assert (await client.put("/v1/topics/kept", json={})).status_code == 201
         yield Embedded(service, tmp_path / "data")
         await service.terminate()
@@ -84,7 +86,7 @@ async def test_a_killed_postgresql_is_started_again_beneath_the_service(embedded
 
 
 async def test_a_publish_that_is_repeated_while_postgresql_dies_is_stored_once(embedded: Embedded) -> None:
-    async with httpx.AsyncClient(base_url=embedded.service.base_url, timeout=5) as client:
+    async with httpx.AsyncClient(base_url=embedded.service.base_url, timeout=PATIENCE_SECONDS) as client:
         for number in range(2):
             pid = embedded.postgres_pid
             assert pid is not None
@@ -100,7 +102,7 @@ async def test_a_publish_that_is_repeated_while_postgresql_dies_is_stored_once(e
                 replaced = embedded.postgres_pid not in (None, pid)
                 return answer if replaced and answer.status_code == 201 else None
 
-            answer = await until(published, within_seconds=shared(SERVE_AGAIN_SECONDS))
+            answer = await until_within(published, SERVE_AGAIN_SECONDS)
             assert answer is not None
             assert answer.json()["events"] == [{"partition": 0, "offset": number + 1}]
     assert await embedded.numbers() == [0, 1]

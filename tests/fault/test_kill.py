@@ -16,7 +16,7 @@ ROUNDS = 20
 SERVE_AGAIN_SECONDS = 5.0
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("deed", ["kill_service", "kill_postgres"])
 async def test_every_acknowledged_event_survives_a_kill_and_no_refused_one_appears(
     deed: str, tmp_path: Path, postgres_bin: Path | None
@@ -32,6 +32,7 @@ async def test_every_acknowledged_event_survives_a_kill_and_no_refused_one_appea
         for _ in range(ROUNDS):
             await _acknowledgement(publishers)
             await chaos.do(deed)
+            assert chaos.outages[deed][-1] < shared(SERVE_AGAIN_SECONDS)
         for publisher in publishers:
             publisher.stop()
         await asyncio.gather(*publishing)
@@ -43,7 +44,6 @@ async def test_every_acknowledged_event_survives_a_kill_and_no_refused_one_appea
 
     assert verdict.problems() == []
     assert len(chaos.outages[deed]) == ROUNDS
-    assert max(chaos.outages[deed]) < shared(SERVE_AGAIN_SECONDS)
 
 
 async def _acknowledgement(publishers: list[Publisher]) -> None:

@@ -15,7 +15,7 @@ from tests.support.databases import Databases, database_name
 from tests.support.groups import Group, token
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import SERVE, UVICORN, ProcessService
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 FORGED = "\n2026-11-28T00:00:00Z ERROR admin logged in \x1b[2J"
 BIG = "x" * 1024 * 1024
@@ -25,8 +25,7 @@ SECRET = "hunter2-of-the-database"
 def records(service: ProcessService) -> list[dict[str, Any]]:
     """Each line of standard error; what `serve` says to people goes to standard output, which ends up there
     too."""
-    lines = [line for line in service.output.split("\n") if line.startswith("{")]
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in service.lines if line.startswith("{")]
 
 
 async def exchange(service: ProcessService, request: bytes) -> None:
@@ -40,7 +39,7 @@ async def exchange(service: ProcessService, request: bytes) -> None:
 
 async def test_r19_what_clients_send_stays_one_escaped_line(start_process: StartProcess) -> None:
     service = await start_process(access_log=True)
-    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         assert (await client.put("/v1/topics/t")).status_code == 201
         group = await Group(client, "/v1/topics/t").create(max_attempts=1)
         events = [{"key": FORGED.replace("\x1b", "")[:50], "data": SECRET}, {"data": 2}]
@@ -108,7 +107,7 @@ async def test_r35_whoever_reads_the_log_cannot_settle_a_lease(
     start_process: StartProcess, form: str
 ) -> None:
     service = await start_process(access_log=True, log_format=form)
-    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         assert (await client.put("/v1/topics/t")).status_code == 201
         group = await Group(client, "/v1/topics/t").create()
         await client.post("/v1/topics/t/events", json={"events": [{"data": 1}]})
@@ -137,7 +136,7 @@ async def test_r35_no_secret_is_in_the_log_the_process_list_the_metrics_or_an_an
     given = dsn.replace("postgres@", f"{name}:{SECRET}@", 1)
     answers = ""
     async with ProcessService({"database_url": given, "access_log": True}) as service:
-        async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
             assert (await client.put("/v1/topics/t")).status_code == 201
             for path in ("/readyz", "/metrics", "/openapi.json", "/v1/topics", "/nothing"):
                 answers += (await client.get(path, headers={"Authorization": f"Bearer {SECRET}"})).text
@@ -146,6 +145,13 @@ async def test_r35_no_secret_is_in_the_log_the_process_list_the_metrics_or_an_an
                 "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", name
             )
             await until(lambda: "listener_failed" in service.output)
+
+            async def none_is_left() -> bool:
+                sessions = "select count(*) from pg_stat_activity where usename = $1"
+                return int(await connection.fetchval(sessions, name)) == 0
+
+            # A server that is told to end sessions does so when each comes to its turn.
+            await until(none_is_left)
             for path in ("/readyz", "/metrics", "/v1/topics"):
                 answers += (await client.get(path)).text
         seen = Path(f"/proc/{service.pid}/cmdline").read_bytes().decode()

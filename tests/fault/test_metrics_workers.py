@@ -14,7 +14,7 @@ from tests.conftest import StartProcess
 from tests.support.cli import GAPLESS, environment
 from tests.support.metrics import scrape
 from tests.support.sse import open_stream
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def test_what_is_no_folder_is_said_to_be_none(tmp_path: Path) -> None:
 async def test_each_worker_answers_for_all(folder: Path, start_process: StartProcess) -> None:
     one, two = [await start_process(metrics_dir=folder, metrics_cache_seconds=0) for _ in range(2)]
     async with (
-        httpx.AsyncClient(base_url=one.base_url) as first,
-        httpx.AsyncClient(base_url=two.base_url) as second,
+        httpx.AsyncClient(base_url=one.base_url, timeout=PATIENCE_SECONDS) as first,
+        httpx.AsyncClient(base_url=two.base_url, timeout=PATIENCE_SECONDS) as second,
     ):
         await first.put("/v1/topics/t")
         for client in (first, second, second):

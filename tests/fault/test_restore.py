@@ -41,7 +41,6 @@ class Backup:
         )
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("renewed", [True, False], ids=["renewed", "not renewed"])
 async def test_ids_newer_than_a_restored_backup_are_noticed_once_the_epoch_was_renewed(
     tmp_path: Path, postgres_bin: Path | None, renewed: bool
@@ -93,7 +92,6 @@ async def test_ids_newer_than_a_restored_backup_are_noticed_once_the_epoch_was_r
             assert [event["offset"] for event in claimed["events"]] == list(range(1, KEPT + LOST + 2))
 
 
-@pytest.mark.timeout(120)
 async def test_a_client_that_is_ahead_of_a_restored_log_is_told(
     tmp_path: Path, postgres_bin: Path | None
 ) -> None:

@@ -16,21 +16,22 @@ from tests.support.groups import Group
 from tests.support.metrics import scrape
 from tests.support.service import ProcessService
 from tests.support.sse import open_stream
-from tests.support.wait import until, until_blocked
+from tests.support.wait import PATIENCE_SECONDS, until, until_blocked
 
 TOPIC = "/v1/topics/t"
 
 
 @pytest.fixture
 async def process(start_process: StartProcess) -> ProcessService:
-    service = await start_process()
+    """It waits for locks and for its own end longer than a test may take to come to the point."""
+    service = await start_process(lock_seconds=PATIENCE_SECONDS, drain_seconds=PATIENCE_SECONDS)
     async with api_of(service.base_url) as api:
         await api.create()
     return service
 
 
 async def test_s05_claims_that_wait_are_answered_with_nothing(process: ProcessService) -> None:
-    async with httpx.AsyncClient(base_url=process.base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=process.base_url, timeout=PATIENCE_SECONDS) as client:
         group = await Group(client, TOPIC).create()
         waiting = [asyncio.create_task(group.claim(wait=30)) for _ in range(20)]
 
@@ -49,7 +50,7 @@ async def test_s05_the_lease_of_a_groups_stream_is_free_when_its_process_has_end
 ) -> None:
     other = await start_process()
     async with (
-        httpx.AsyncClient(base_url=other.base_url, timeout=30) as client,
+        httpx.AsyncClient(base_url=other.base_url, timeout=PATIENCE_SECONDS) as client,
         api_of(other.base_url) as api,
     ):
         group = await Group(client, TOPIC).create(lease_seconds=600)
@@ -82,7 +83,7 @@ async def test_s05_a_publish_that_is_in_the_database_is_waited_for(
     process: ProcessService, connect: Connect
 ) -> None:
     holder, observer = await connect("holder"), await connect("observer")
-    async with httpx.AsyncClient(base_url=process.base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=process.base_url, timeout=PATIENCE_SECONDS) as client:
         async with locked(holder):
             publishing = [
                 asyncio.create_task(client.post(f"{TOPIC}/events", json={"events": [{"data": number}]}))

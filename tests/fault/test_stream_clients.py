@@ -15,10 +15,13 @@ from tests.support.api import Api, api_of, offset
 from tests.support.effort import effort
 from tests.support.raw import RawStream, connected, connections, request, reset
 from tests.support.service import ThreadService
-from tests.support.wait import PATIENCE_SECONDS, shared, until, until_asleep
+from tests.support.wait import PATIENCE_SECONDS, shared, until, until_asleep, until_within
 
 PATH = "/v1/topics/t/stream"
 EVENTS_PER_MB = 20
+PUBLISHED = 100
+SEND_SECONDS = 8.0
+"""Longer than a client that reads may be kept from its processor."""
 
 
 async def test_s01_closed_streams_leave_no_tasks(service: ThreadService, api: Api) -> None:
@@ -32,8 +35,8 @@ async def test_s01_closed_streams_leave_no_tasks(service: ThreadService, api: Ap
             for _ in range(50):
                 await stack.enter_async_context(RawStream(service.port, PATH))
             assert _tasks(service) - before <= 50 * 2 + 5, "a stream costs two tasks"
-    await _until_closed(service)
-    await until(lambda: abs(_tasks(service) - before) <= 5)
+        await _until_closed(service)
+        await until(lambda: abs(_tasks(service) - before) <= 5)
 
 
 async def test_s01_a_process_with_idle_streams_idles(
@@ -51,17 +54,18 @@ async def test_s01_a_process_with_idle_streams_idles(
 
 
 async def test_s02_streams_of_clients_that_vanished_are_gone_within_seconds(
-    service: ThreadService, api: Api, connection: asyncpg.Connection
+    start_service: StartService, connection: asyncpg.Connection
 ) -> None:
-    await api.create()
-    sessions = await _sessions(connection)
-    async with AsyncExitStack() as stack:
+    service = await start_service(pool_max=4)
+    async with api_of(service.base_url) as api, AsyncExitStack() as stack:
+        await api.create()
         streams = [await stack.enter_async_context(RawStream(service.port, PATH)) for _ in range(200)]
         assert _streams(service).open == 200
         for stream in streams:
             stream.reset()
-        await _until_closed(service, within_seconds=shared(5))
-    assert await _sessions(connection) <= sessions + 4
+        await until_within(lambda: _streams(service).open == 0, 5)
+    # Of the pool, the listener and this test.
+    assert await _sessions(connection) <= 4 + 2
 
 
 async def test_s03_clients_that_vanish_at_once_leave_their_places_to_others(
@@ -76,11 +80,14 @@ async def test_s03_clients_that_vanish_at_once_leave_their_places_to_others(
             if number % 3:
                 await asyncio.sleep(0.001 * (number % 5))
             reset(client)
-        await _until_closed(service)
-        async with AsyncExitStack() as stack:
-            for _ in range(20):
-                stream = await stack.enter_async_context(RawStream(service.port, PATH))
-                assert stream.status == 200
+
+        async def all_places_are_had() -> bool:
+            async with AsyncExitStack() as stack:
+                streams = [await stack.enter_async_context(RawStream(service.port, PATH)) for _ in range(20)]
+                return all(stream.status == 200 for stream in streams)
+
+        # Some who vanished may be served only now, and have a place until that is noticed.
+        await until(all_places_are_had)
 
 
 async def test_s07_streams_hold_no_connections(
@@ -97,11 +104,8 @@ async def test_s07_streams_hold_no_connections(
             await api.publish(number)
             seconds.append(time.monotonic() - started)
         assert sorted(seconds)[190] < shared(0.1)
-        idle_in_transaction = await connection.fetchval(
-            "select count(*) from pg_stat_activity where datname = current_database()"
-            " and application_name like 'gapless%' and state like 'idle in transaction%'"
-        )
-        assert idle_in_transaction == 0
+        # The upkeep has transactions too, but not for long.
+        await until(lambda: _no_transaction_is_idle(connection))
 
 
 async def test_s11_a_client_that_stops_reading_costs_a_buffer_and_then_its_connection(
@@ -109,12 +113,12 @@ async def test_s11_a_client_that_stops_reading_costs_a_buffer_and_then_its_conne
 ) -> None:
     """It comes back with its last id and has missed nothing; readers beside it notice nothing."""
     events = effort(80, 200) * EVENTS_PER_MB
-    service = await start_process(send_timeout_seconds=3, ring_max_bytes=8 * 1024 * 1024)
+    service = await start_process(send_timeout_seconds=SEND_SECONDS, ring_max_bytes=8 * 1024 * 1024)
     async with api_of(service.base_url) as api, AsyncExitStack() as stack:
         await api.create()
         slow = await stack.enter_async_context(RawStream(service.port, PATH, receive_buffer=4096))
         readers = [await stack.enter_async_context(RawStream(service.port, PATH)) for _ in range(4)]
-        reading = [asyncio.create_task(reader.take(events, 50)) for reader in readers]
+        reading = [asyncio.create_task(reader.take(events, 200)) for reader in readers]
         before = highest = _resident_bytes(service.pid)
         for _ in range(0, events, EVENTS_PER_MB):
             await api.publish(*[[time.monotonic(), "x" * 52_000]] * EVENTS_PER_MB)
@@ -123,12 +127,14 @@ async def test_s11_a_client_that_stops_reading_costs_a_buffer_and_then_its_conne
         for messages in await asyncio.gather(*reading):
             delays = sorted(m.received_at - json.loads(m.data)["data"][0] for m in messages)
             assert delays[int(len(delays) * 0.99)] < shared(1.0)
-        await until(lambda: slow.port not in {c.client_port for c in connections(service.port)}, shared(6))
+        await until_within(
+            lambda: slow.port not in {c.client_port for c in connections(service.port)}, SEND_SECONDS + 3
+        )
         await asyncio.wait_for(slow.read_to_end(), PATIENCE_SECONDS)
         assert not slow.finished, "the stream was cut, so it must not look complete"
         seen = [offset(m) for m in slow.messages]
         async with api.stream(last_event_id=slow.parser.last_id) as again:
-            seen += [offset(m) for m in await again.take(events - len(seen), 50)]
+            seen += [offset(m) for m in await again.take(events - len(seen), 200)]
         assert seen == list(range(1, events + 1))
     assert "Traceback" not in service.output
 
@@ -150,13 +156,13 @@ async def test_s13_everybody_comes_back_after_a_crash_and_publishing_goes_on(
         await service.start()
         started = time.monotonic()
         seconds, published = [], 1
-        while any(one.seen[-1] < 2 for one in crowd) or published < 20:
+        while any(one.seen[-1] < 2 for one in crowd) or published < PUBLISHED:
             before = time.monotonic()
             await api.publish(2)
             seconds.append(time.monotonic() - before)
             published += 1
             assert time.monotonic() - started < shared(30)
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.02)
         await until(lambda: all(one.seen[-1] == published for one in crowd))
         for task in following:
             task.cancel()
@@ -182,14 +188,18 @@ class Returning:
             await asyncio.sleep(self.retry / 1000)
 
     async def _follow_once(self) -> None:
-        async with RawStream(self._port, f"{PATH}?from=earliest", last_event_id=self._last_id) as stream:
+        path = f"{PATH}?from=earliest"
+        async with RawStream(
+            self._port, path, last_event_id=self._last_id, accept="text/event-stream"
+        ) as stream:
             assert stream.status == 200
             more = True
             while more:
                 more = await stream.read()
                 self.retry = stream.parser.retry or self.retry
                 self._last_id = stream.parser.last_id or self._last_id
-                self.seen += [offset(m) for m in stream.messages]
+                # Who cannot be served yet is told to come back.
+                self.seen += [offset(m) for m in stream.messages if m.event != "drain"]
                 stream.messages.clear()
 
 
@@ -198,8 +208,8 @@ def _streams(service: ThreadService) -> Streams:
     return streams
 
 
-async def _until_closed(service: ThreadService, within_seconds: float = PATIENCE_SECONDS) -> None:
-    await until(lambda: _streams(service).open == 0, within_seconds)
+async def _until_closed(service: ThreadService) -> None:
+    await until(lambda: _streams(service).open == 0)
 
 
 def _tasks(service: ThreadService) -> int:
@@ -211,6 +221,14 @@ async def _sessions(connection: asyncpg.Connection) -> int:
         "select count(*) from pg_stat_activity where datname = current_database()"
     )
     return count
+
+
+async def _no_transaction_is_idle(connection: asyncpg.Connection) -> bool:
+    count: int = await connection.fetchval(
+        "select count(*) from pg_stat_activity where datname = current_database()"
+        " and application_name like 'gapless%' and state like 'idle in transaction%'"
+    )
+    return count == 0
 
 
 async def _idles(pid: int, seconds: float = 4.0) -> bool:

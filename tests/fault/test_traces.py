@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from http.client import parse_headers
 from typing import Any
 
 import httpx
@@ -19,7 +20,7 @@ from app.telemetry.tracing import Tracing, create_tracing
 from tests.conftest import StartProcess, StartService
 from tests.support.groups import Group, token
 from tests.support.sse import open_stream
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -53,7 +54,7 @@ def traces(monkeypatch: pytest.MonkeyPatch) -> Traces:
 @pytest.fixture
 async def http(traces: Traces, start_service: StartService) -> AsyncIterator[httpx.AsyncClient]:
     service = await start_service()
-    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         assert (await client.put(TOPIC)).status_code == 201
         yield client
 
@@ -183,7 +184,7 @@ async def test_without_configuration_nothing_is_traced_and_nothing_loaded(
     assert create_tracing(None) is None
     service = await start_service()
     assert service.app.state.parts.tracing is None
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         await client.put(TOPIC)
         await publish(client, {"data": 1}, traceparent=PARENT)
         assert await stored(client) == [{}]
@@ -200,10 +201,10 @@ async def test_without_the_packages_the_service_says_so_and_goes_on(monkeypatch:
 async def test_spans_leave_the_process_over_http_when_it_ends(start_process: StartProcess) -> None:
     """To whatever listens at the endpoint of the environment; a collector that is gone stops nothing."""
     with socket.create_server(("127.0.0.1", 0)) as collector:
-        collector.settimeout(20)
+        collector.settimeout(PATIENCE_SECONDS)
         endpoint = f"http://127.0.0.1:{collector.getsockname()[1]}"
         service = await start_process(otlp_endpoint=endpoint)
-        async with httpx.AsyncClient(base_url=service.base_url) as client:
+        async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
             assert (await client.put(TOPIC)).status_code == 201
             await publish(client, {"data": 1})
         ended = asyncio.create_task(service.terminate())
@@ -213,8 +214,11 @@ async def test_spans_leave_the_process_over_http_when_it_ends(start_process: Sta
 
 
 def _take_request(collector: socket.socket) -> bytes:
+    """Its first line; read to its end, as it would be broken off by an answer before that."""
     connection, _ = collector.accept()
     with connection:
-        received = connection.recv(65536)
+        with connection.makefile("rb") as reader:
+            first, head = reader.readline(), parse_headers(reader)
+            reader.read(int(head["Content-Length"]))
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-    return received
+    return first

@@ -1,6 +1,7 @@
 """The waiting half of the service on a real database, in the loop of the test, which can stage races."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -26,17 +27,26 @@ class StagedStore(Store):
         self.may_ask, self.may_answer = asyncio.Event(), asyncio.Event()
         self.may_ask.set()
         self.may_answer.set()
-        self.asked = 0
+        self.asked_at: list[float] = []
         self.held = 0
+        self.reading = 0
+
+    @property
+    def asked(self) -> int:
+        return len(self.asked_at)
 
     async def read_tail(
         self, positions: Sequence[TailPosition], limit: int, max_bytes: int
     ) -> list[tuple[TopicId, Event]]:
-        self.asked += 1
-        await self._hold(self.may_ask)
-        events = await super().read_tail(positions, limit, max_bytes)
-        await self._hold(self.may_answer)
-        return events
+        self.asked_at.append(time.monotonic())
+        self.reading += 1
+        try:
+            await self._hold(self.may_ask)
+            events = await super().read_tail(positions, limit, max_bytes)
+            await self._hold(self.may_answer)
+            return events
+        finally:
+            self.reading -= 1
 
     async def _hold(self, gate: asyncio.Event) -> None:
         self.held += not gate.is_set()

@@ -13,6 +13,7 @@ from app.db import listener
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
 from app.db.pool import Pool
+from app.live import bucket
 from app.live.start import Edge
 from app.live.streams import Stream
 from app.settings import Settings
@@ -23,10 +24,14 @@ from tests.support.effort import effort
 from tests.support.log import Ear, create_topic, publish
 from tests.support.proxy import FaultProxy, Target
 from tests.support.sse import Parser
-from tests.support.wait import PATIENCE_SECONDS, shared, until, until_asleep
+from tests.support.wait import PATIENCE_SECONDS, asleep, shared, until, until_asleep
 
 LISTENERS = (
     "from pg_stat_activity where datname = current_database() and application_name = 'gapless-listener'"
+)
+LOCKS = (
+    "select count(*) from pg_locks l join pg_database d on d.oid = l.database"
+    " where l.locktype = 'advisory' and d.datname = current_database()"
 )
 
 
@@ -39,7 +44,7 @@ class Reader:
         self._parser.feed(stream.follow.opening())
         self._offsets: list[int] = []
 
-    async def next(self, within_seconds: float) -> int:
+    async def next(self, within_seconds: float = PATIENCE_SECONDS) -> int:
         async with asyncio.timeout(within_seconds):
             while not self._offsets:
                 data = await self._stream.follow.next()
@@ -47,11 +52,11 @@ class Reader:
                 self._offsets += [json.loads(m.data)["offset"] for m in self._parser.feed(data)]
         return self._offsets.pop(0)
 
-    async def delay(self, connection: asyncpg.Connection, within_seconds: float) -> float:
+    async def delay(self, connection: asyncpg.Connection) -> float:
         """How long an event takes from its publisher to this reader."""
         started = time.monotonic()
         offset = (await publish(connection, "1"))["offsets"][0]
-        assert await self.next(within_seconds) == offset
+        assert await self.next() == offset
         return time.monotonic() - started
 
 
@@ -65,12 +70,18 @@ async def test_s27_a_listener_whose_backend_was_terminated_is_replaced(
         reader = Reader(stream)
         await until_asleep(connection)
         await connection.fetchval(f"select pg_terminate_backend(pid) {LISTENERS}")
-        assert await reader.delay(connection, 10) < shared(2.5)
+        assert await reader.delay(connection) < shared(2.5)
         await until(lambda: live.listener.session == 2)
         await until_asleep(connection)
-        assert await reader.delay(connection, 10) < shared(0.5), "it came by the poll"
+        assert await reader.delay(connection) < shared(0.5), "it came by the poll"
     assert live.listener.reconnects == 1
-    assert await connection.fetchval(f"select count(*) {LISTENERS}") == 1
+    await until(lambda: _listeners(connection, 1))
+
+
+async def _listeners(connection: asyncpg.Connection, count: int) -> bool:
+    """Whether so many sessions listen; one that was ended goes when its process comes to it."""
+    found: int = await connection.fetchval(f"select count(*) {LISTENERS}")
+    return found == count
 
 
 async def test_what_was_published_while_nobody_listened_is_read_when_somebody_does(
@@ -88,7 +99,7 @@ async def test_what_was_published_while_nobody_listened_is_read_when_somebody_do
                 await publish(connection, "1")
                 await asyncio.sleep(random.random() * 0.05)
             for _ in range(5):
-                await reader.next(10)
+                await reader.next()
 
 
 async def test_s28_it_hears_again_after_the_server_was_away(
@@ -104,7 +115,7 @@ async def test_s28_it_hears_again_after_the_server_was_away(
             plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
             with live.hub.streams.stream(plan) as stream:
                 reader = Reader(stream)
-                await reader.delay(connection, PATIENCE_SECONDS)
+                await reader.delay(connection)
                 server.stop()
                 await until(lambda: live.listener.session is None)
                 # So many that they have become rare.
@@ -115,13 +126,13 @@ async def test_s28_it_hears_again_after_the_server_was_away(
                     failures += capsys.readouterr().out.count("listener_failed")
                     return failures >= effort(6, 100)
 
-                await until(failed, effort(30, 200))
+                await until(failed, effort(PATIENCE_SECONDS, 200))
                 server.start()
                 await until(lambda: live.listener.session == 2)
                 connection.terminate()
                 connection = await asyncpg.connect(server.dsn)
                 await until_asleep(connection)
-                assert await reader.delay(connection, 10) < shared(0.5)
+                assert await reader.delay(connection) < shared(0.5)
         connection.terminate()
         await pool.close()
 
@@ -147,14 +158,14 @@ async def test_s29_a_link_that_went_silent_is_noticed_and_polls_bridge_it(
             await until_asleep(connection)
             proxy.blackhole()
             silent = time.monotonic()
-            assert await reader.delay(connection, 10) < shared(2)
+            assert await reader.delay(connection) < shared(2)
             await until(lambda: live.listener.session is None)
             assert time.monotonic() - silent < shared(6)
-            assert await reader.delay(connection, 10) < shared(2)
+            assert await reader.delay(connection) < shared(2)
             proxy.heal()
-            await until(lambda: live.listener.session == 2)
+            await until(lambda: live.listener.session is not None)
             await until_asleep(connection)
-            assert await reader.delay(connection, 10) < shared(0.5)
+            assert await reader.delay(connection) < shared(0.5)
 
 
 async def test_a_new_stream_does_not_wait_for_a_silent_link(
@@ -172,7 +183,7 @@ async def test_a_new_stream_does_not_wait_for_a_silent_link(
         proxy.blackhole()
         plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
         with live.hub.streams.stream(plan) as stream:
-            assert await Reader(stream).delay(connection, 20) < shared(3)
+            assert await Reader(stream).delay(connection) < shared(3)
 
 
 async def test_s32_the_listener_is_never_in_a_transaction(
@@ -191,7 +202,7 @@ async def test_s32_the_listener_is_never_in_a_transaction(
         reader = Reader(stream)
         end = time.monotonic() + effort(2, 60)
         while time.monotonic() < end:
-            await reader.delay(connection, PATIENCE_SECONDS)
+            await reader.delay(connection)
             state = await observer.fetchval(f"select state {LISTENERS}")
             assert state in ("idle", "active")
             if random.random() < 0.1:
@@ -201,20 +212,28 @@ async def test_s32_the_listener_is_never_in_a_transaction(
 
 
 async def test_s33_publishers_of_a_busy_topic_hardly_ever_notify(
-    live: Live, connection: asyncpg.Connection, connect: Connect
+    live: Live, connection: asyncpg.Connection, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Notifying commits queue up behind one lock of the whole database."""
+    # However slow the machine is, this publisher is a busy one.
+    monkeypatch.setattr(bucket, "HOT_SECONDS", 1.0)
     await create_topic(connection)
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
     with live.hub.streams.stream(plan) as stream:
         reader = Reader(stream)
         await until_asleep(connection)
+        # How many events its first reads find, until it is kept awake, depends on the speed of the publisher.
+        awake_after = 0
+        while await asleep(connection):
+            await publish(connection, "1")
+            awake_after += 1
+            await asyncio.sleep(0)
         ear = await Ear(await connect("ear")).listen()
-        events = effort(500, 5_000)
+        events = effort(1_000, 5_000)
 
         async def follow() -> None:
-            for number in range(events):
-                assert await reader.next(30) == number + 1
+            for number in range(awake_after + events):
+                assert await reader.next() == number + 1
 
         following = asyncio.create_task(follow())
         for _ in range(events):
@@ -232,10 +251,10 @@ async def test_behind_a_pooler_without_a_listener_streams_poll(
     with live.hub.streams.stream(plan) as stream:
         reader = Reader(stream)
         for _ in range(4):
-            assert await reader.delay(connection, 10) < shared(1.5)
+            assert await reader.delay(connection) < shared(1.5)
             before = live.store.asked
             await until(lambda: live.store.asked > before)  # noqa: B023
-        assert await connection.fetchval("select count(*) from pg_locks where locktype = 'advisory'") == 0
+        assert await connection.fetchval(LOCKS) == 0
         assert await connection.fetchval(f"select count(*) {LISTENERS}") == 0
     assert capsys.readouterr().out.count("no_listener") == 1
 
@@ -249,11 +268,12 @@ async def test_s64_an_idle_poll_asks_as_often_as_it_is_told_to(
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
     with live.hub.streams.stream(plan):
         await until(lambda: live.store.asked > 1)
-        before, started = live.store.asked, time.monotonic()
+        before = live.store.asked
         polls = max(6, round(1 / interval))
-        await until(lambda: live.store.asked >= before + polls)
-        seconds = time.monotonic() - started
-    assert 0.8 * polls * interval <= seconds <= shared(1.2 * polls * interval)
+        await until(lambda: live.store.asked > before + polls)
+    seconds = live.store.asked_at[before + polls] - live.store.asked_at[before]
+    # The first of them may have come late, and the others hold to the times of old.
+    assert (polls - 1) * interval <= seconds <= shared(1.2 * polls * interval)
 
 
 async def test_with_a_listener_a_sleeping_topic_is_hardly_read(
@@ -264,6 +284,8 @@ async def test_with_a_listener_a_sleeping_topic_is_hardly_read(
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
     with live.hub.streams.stream(plan):
         await until_asleep(connection, 8)
-        before, started = live.store.asked, time.monotonic()
-        await until(lambda: live.store.asked >= before + 4)
-        assert time.monotonic() - started > 1.25, "it is read more often than it is polled"
+        # Each log is read once more when it sleeps.
+        first = live.store.asked + 1
+        await until(lambda: live.store.asked > first + 4)
+    seconds = live.store.asked_at[first + 4] - live.store.asked_at[first]
+    assert seconds >= 3 * 0.5, "it is read more often than it is polled"

@@ -8,7 +8,7 @@ from collections import Counter
 import httpx
 
 from tests.support.sse import SseError, open_stream
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 TOPIC = "soak"
 PARTITIONS = 4
@@ -21,7 +21,7 @@ Position = tuple[int, int]
 
 
 async def create_topic(base_url: str) -> None:
-    async with httpx.AsyncClient(base_url=base_url) as client:
+    async with httpx.AsyncClient(base_url=base_url, timeout=PATIENCE_SECONDS) as client:
         answer = await client.put(f"/v1/topics/{TOPIC}", json={"partitions": PARTITIONS})
         answer.raise_for_status()
 

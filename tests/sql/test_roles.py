@@ -18,6 +18,7 @@ order by 2
 BOTH = {"get_topic", "list_topics", "log_bounds", "epoch", "partition_of", "clock"}
 PUBLISHER = BOTH | {"publish", "publish_at_commit", "stage_chunk", "publish_load", "discard_load"}
 SUBSCRIBER = BOTH | {"read_events", "read_tail", "offset_at", "sleep_key", "lock_key"}
+SUBSCRIBER |= {"fall_asleep", "wake_up"}
 SUBSCRIBER |= {
     "claim",
     "claim_together",
@@ -169,7 +170,7 @@ async def test_s83_functions_that_callers_use_directly_run_as_the_owner_or_touch
     granted = set().union(*ALLOWED.values())
     rows = await connection.fetch(FUNCTIONS)
     invokers = {row["proname"] for row in rows if row["proname"] in granted and not row["prosecdef"]}
-    assert invokers == {"clock", "partition_of", "sleep_key", "lock_key"}
+    assert invokers == {"clock", "partition_of", "sleep_key", "lock_key", "fall_asleep", "wake_up"}
 
 
 async def test_s83_objects_earlier_in_the_search_path_of_a_caller_are_not_used(

@@ -34,11 +34,3 @@ async def test_is_a_lock_of_its_own_kind(connection: asyncpg.Connection) -> None
     found = await value(connection, "sleep_key", topic_id=2**31 - 1, partition=255)
     assert found >> 48 == 0x4704
     assert found & (2**48 - 1) < BUCKETS
-
-
-async def test_a_subscriber_can_sleep_on_every_bucket_at_once(subscriber: asyncpg.Connection) -> None:
-    granted = await subscriber.fetch(
-        "select pg_try_advisory_lock_shared(k) from"
-        " (select distinct gapless.sleep_key(t, 0) as k from generate_series(1, 1000) t) b"
-    )
-    assert [row[0] for row in granted] == [True] * BUCKETS

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Connect
 from tests.support.effort import effort
 from tests.support.log import Ear, contents, create_topic, publish, publish_many, read, stage, value
-from tests.support.wait import PATIENCE_SECONDS, until, until_blocked
+from tests.support.wait import PATIENCE_SECONDS, asleep, until, until_blocked
 
 LARGEST_TOPIC = 2**31 - 1
 
@@ -169,6 +169,52 @@ async def test_logs_that_share_a_bucket_wake_each_others_sleepers_needlessly_but
     await publish(connection, "1", topic="theirs", partition=partition)
     await publish(connection, "1", topic="ours", partition=100)
     assert await ear.heard() == [f"{theirs}:{partition}", f"{ours}:100"]
+
+
+async def test_publishers_that_meet_in_a_bucket_do_not_take_each_other_for_sleepers(
+    connection: asyncpg.Connection, connect: Connect, ear: Ear
+) -> None:
+    first, second = await _of_one_bucket(connection)
+    await ear.heard()
+    beside = await connect("beside")
+    async with connection.transaction():
+        await publish(connection, "1", topic="first", partition=first[1])
+        await publish(beside, "1", topic="second", partition=second[1])
+    assert await ear.heard() == []
+
+
+async def test_whoever_is_about_to_sleep_is_refused_by_the_second_of_two_publishers_too(
+    connection: asyncpg.Connection, connect: Connect, ear: Ear
+) -> None:
+    first, second = await _of_one_bucket(connection)
+    await ear.heard()
+    beside = await connect("beside")
+    waits_long = beside.transaction()
+    async with connection.transaction():
+        await publish(connection, "1", topic="first", partition=first[1])
+        await waits_long.start()
+        await publish(beside, "1", topic="second", partition=second[1])
+        assert not await ear.sleep_on(*second)
+    assert not await ear.sleep_on(*second), "its publish is not committed yet"
+    assert not await asleep(connection, 1)
+    await waits_long.commit()
+    assert await ear.sleep_on(*second)
+    assert await contents(connection, "second", second[1]) == ["1"]
+    assert await ear.heard() == []
+    await publish(beside, "2", topic="second", partition=second[1])
+    assert await ear.heard() == [f"{second[0]}:{second[1]}"]
+
+
+async def _of_one_bucket(connection: asyncpg.Connection) -> tuple[tuple[int, int], tuple[int, int]]:
+    """A log of the topic `first` and one of the topic `second`."""
+    first = (await create_topic(connection, "first", partitions=256), 100)
+    topic_id = await create_topic(connection, "second", partitions=256)
+    partition = await connection.fetchval(
+        "select p from generate_series(0, 255) p where gapless.sleep_key($1, p) = gapless.sleep_key($2, $3)",
+        topic_id,
+        *first,
+    )
+    return first, (topic_id, partition)
 
 
 class Reader:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import httpx
 
 from tests.support.sse import Message, SseClient, open_stream
+from tests.support.wait import PATIENCE_SECONDS
 
 
 class Place(NamedTuple):
@@ -68,7 +69,7 @@ class Api:
 
 @asynccontextmanager
 async def api_of(base_url: str) -> AsyncIterator[Api]:
-    async with httpx.AsyncClient(base_url=base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=base_url, timeout=PATIENCE_SECONDS) as client:
         yield Api(base_url, client)
 
 

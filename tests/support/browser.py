@@ -36,7 +36,9 @@ def require_chromium() -> str:
 @asynccontextmanager
 async def launched(*arguments: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=require_chromium(), args=list(arguments))
+        browser = await playwright.chromium.launch(
+            executable_path=require_chromium(), args=list(arguments), timeout=PATIENCE_MILLISECONDS
+        )
         yield browser
         await browser.close()
 
@@ -85,10 +87,8 @@ class Tab:
         await expect(result).to_contain_text("arrived here after")
         return (await result.inner_text()).split()[2].rstrip(";")
 
-    async def received(self, count: int, timeout_seconds: float = 30.0) -> None:
-        await expect(self.page.locator("#received")).to_have_text(
-            f"{count:,}", timeout=timeout_seconds * 1000
-        )
+    async def received(self, count: int, within_seconds: float = PATIENCE_SECONDS) -> None:
+        await expect(self.page.locator("#received")).to_have_text(f"{count:,}", timeout=within_seconds * 1000)
 
     async def partitions(self) -> list[dict[str, Any]]:
         """What the page knows of each partition: received, first, last, repeats, fetched, lost."""

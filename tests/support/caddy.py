@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.support.ports import free_port, listens
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 _PROGRAM = Path(sys.executable).with_name("caddy")
 INSTALLED = [_PROGRAM] if _PROGRAM.is_file() else []
@@ -44,4 +44,4 @@ async def shipped_proxy(program: Path, replicas: Sequence[int], folder: Path) ->
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        await asyncio.to_thread(process.wait, 15)
+        await asyncio.to_thread(process.wait, PATIENCE_SECONDS)

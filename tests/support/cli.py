@@ -44,13 +44,16 @@ async def start(
 
 
 async def gapless(
-    *arguments: str | Path, url: str = "http://127.0.0.1:1", stdin: bytes | None = None
+    *arguments: str | Path,
+    url: str = "http://127.0.0.1:1",
+    stdin: bytes | None = None,
+    within_seconds: float = PATIENCE_SECONDS,
 ) -> Result:
     """Run to the end; a command that hangs is killed and fails the test."""
     given = asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE
     process = await start(arguments, url=url, stdin=given)
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(within_seconds):
             out, err = await process.communicate(stdin)
     finally:
         if process.returncode is None:

@@ -1,5 +1,8 @@
 """Whether those who wait for events of a group have come to rest."""
 
+import asyncio
+from collections.abc import Callable
+
 from app.live.claims import Claims
 from app.live.line import Line
 from tests.support.service import ThreadService
@@ -13,19 +16,31 @@ def claims_of(service: ThreadService) -> Claims:
 
 async def waiting(service: ThreadService, count: int = 1) -> None:
     """Wait until so many stand in lines."""
-    await until(lambda: claims_of(service).waiting == count)
+    claims = claims_of(service)
+    await _until_there(service, lambda: claims.waiting == count)
 
 
 async def at_rest(service: ThreadService, count: int = 1) -> None:
     """The same, and until each has asked for all that it may and was told that there is nothing."""
 
-    def resting() -> bool:
-        claims = claims_of(service)
-        lines = [group.line for group in list(claims._waited.values())]
-        return claims.waiting == count and all(map(_rests, lines))
+    claims = claims_of(service)
 
-    await until(resting)
+    def resting() -> bool:
+        return claims.waiting == count and all(_rests(group.line) for group in claims._waited.values())
+
+    await _until_there(service, resting)
+
+
+async def _until_there(service: ThreadService, condition: Callable[[], bool]) -> None:
+    """Asked in the loop of the service, where nothing changes meanwhile."""
+    loop = service.server.loop
+    assert loop is not None
+
+    async def answer() -> bool:
+        return condition()
+
+    await until(lambda: asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer(), loop)))
 
 
 def _rests(line: Line) -> bool:
-    return not line._asking and line._next() is None and not any(place.away for place in list(line._places))
+    return not line._asking and line._next() is None and not any(place.away for place in line._places)

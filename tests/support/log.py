@@ -110,12 +110,11 @@ class Ear:
         return self
 
     async def sleep_on(self, topic_id: int, partition: int = 0) -> bool:
-        """Take the shared lock of a sleeper; False when a publisher is about to commit."""
-        return bool(
-            await self._connection.fetchval(
-                "select pg_try_advisory_lock_shared(gapless.sleep_key($1, $2))", topic_id, partition
-            )
+        """False when a publisher is about to commit."""
+        granted = await self._connection.fetch(
+            "select gapless.fall_asleep(array[gapless.sleep_key($1, $2)])", topic_id, partition
         )
+        return len(granted) == 1
 
     async def wake_up(self) -> None:
         await self._connection.execute("select pg_advisory_unlock_all()")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.support.ports import free_port, listens
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 _FOUND = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 INSTALLED = [Path(_FOUND)] if _FOUND else []
@@ -162,4 +162,4 @@ async def _running(
         yield process.pid
     finally:
         process.terminate()
-        await asyncio.to_thread(process.wait, 10)
+        await asyncio.to_thread(process.wait, PATIENCE_SECONDS)

@@ -15,7 +15,13 @@ FOLDER = Path(__file__).parents[2] / "openapi"
 MODULES = FOLDER / "node_modules"
 _STAMP = MODULES / ".installed"
 _UNREACHABLE = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|network|E40[1347]|E50")
-_QUICK_TO_GIVE_UP = ("--fetch-retries=1", "--fetch-timeout=20000", "--prefer-offline")
+_RETRIES = 5 if os.environ.get("CI") else 1
+_OPTIONS = (
+    f"--fetch-retries={_RETRIES}",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-timeout=20000",
+    "--prefer-offline",
+)
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
@@ -33,7 +39,7 @@ def require_packages() -> None:
     wanted = hashlib.sha256((FOLDER / "package-lock.json").read_bytes()).hexdigest()
     if _STAMP.is_file() and _STAMP.read_text() == wanted:
         return
-    done = run(npm, "ci", *_QUICK_TO_GIVE_UP)
+    done = run(npm, "ci", *_OPTIONS)
     if done.returncode and _UNREACHABLE.search(done.stderr):
         _leave_out(f"no registry, so the TypeScript of openapi/ is not compiled: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr[-1000:]

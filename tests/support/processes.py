@@ -2,30 +2,36 @@
 
 import contextlib
 import os
-from collections import Counter
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+
+from tests.support.wait import until
 
 ESTABLISHED = "01"
 
 
 def is_alive(pid: int) -> bool:
     """A zombie is not."""
+    return _state(pid) not in ("", "Z")
+
+
+@asynccontextmanager
+async def stopped(pid: int) -> AsyncIterator[None]:
+    """It does nothing meanwhile."""
+    os.kill(pid, signal.SIGSTOP)
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+        await until(lambda: _state(pid) == "T")
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def workers_of(pid: int) -> list[int]:
     """The workers of a `gapless serve`, oldest first."""
     others = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
     return sorted(other for other in others if _parent(other) == pid and b"app.cli.worker" in _command(other))
-
-
-def connections_by_process(port: int, pids: list[int]) -> Counter[int]:
-    """How many connections to the port each process serves."""
-    sockets = set(_served(port).values())
-    return Counter({pid: len(sockets & _sockets(pid)) for pid in pids})
 
 
 def server_of(port: int, client_port: int, pids: list[int]) -> int | None:
@@ -52,6 +58,13 @@ def _sockets(pid: int) -> set[str]:
             if target.startswith("socket:["):
                 found.add(target[8:-1])
     return found
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def _parent(pid: int) -> int:

@@ -13,8 +13,10 @@ from tests.support.wait import PATIENCE_SECONDS, until
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
-def request(path: str, last_event_id: str = "") -> bytes:
+def request(path: str, last_event_id: str = "", accept: str = "") -> bytes:
     lines = [f"GET {path} HTTP/1.1", "Host: localhost"]
+    if accept:
+        lines.append(f"Accept: {accept}")
     if last_event_id:
         lines.append(f"Last-Event-ID: {last_event_id}")
     return "\r\n".join([*lines, "", ""]).encode()
@@ -103,7 +105,13 @@ class RawStream:
     """One SSE connection; reads only when asked to."""
 
     def __init__(
-        self, port: int, path: str, *, last_event_id: str = "", receive_buffer: int | None = None
+        self,
+        port: int,
+        path: str,
+        *,
+        last_event_id: str = "",
+        accept: str = "",
+        receive_buffer: int | None = None,
     ) -> None:
         self.status = 0
         self.headers = ""
@@ -113,7 +121,7 @@ class RawStream:
         self.messages: list[Message] = []
         self._socket = connected(port, receive_buffer)
         self.port: int = self._socket.getsockname()[1]
-        self._request = request(path, last_event_id)
+        self._request = request(path, last_event_id, accept)
         self._raw = b""
 
     async def __aenter__(self) -> "RawStream":

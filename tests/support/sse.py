@@ -172,7 +172,7 @@ async def open_stream(
     sent = {"Accept": "text/event-stream", **(headers or {})}
     if last_event_id is not None:
         sent["Last-Event-ID"] = last_event_id
-    timeout = httpx.Timeout(10, read=None)
+    timeout = httpx.Timeout(PATIENCE_SECONDS, read=None)
     async with (
         httpx.AsyncClient(timeout=timeout) as client,
         client.stream("GET", url, headers=sent) as response,

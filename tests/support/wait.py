@@ -37,6 +37,19 @@ async def until(condition: Callable[[], Any], within_seconds: float = PATIENCE_S
         await asyncio.sleep(POLL_SECONDS)
 
 
+@overload
+async def until_within(condition: Callable[[], Awaitable[T]], seconds: float) -> T: ...
+@overload
+async def until_within(condition: Callable[[], T], seconds: float) -> T: ...
+async def until_within(condition: Callable[[], Any], seconds: float) -> Any:
+    """The same for what is promised within so many seconds; what they are here is known only afterwards."""
+    begun = time.monotonic()
+    value = await until(condition)
+    took = time.monotonic() - begun
+    assert took < shared(seconds), f"took {took:.1f} seconds"
+    return value
+
+
 class _Machine:
     """What others took of the machine in the last minute, seen by a thread that always asks to be woken.
 
@@ -84,6 +97,19 @@ def shared(seconds: float) -> float:
     return seconds * load * _machine.slowness() + _machine.longest_stall()
 
 
+async def quickest(work: Callable[[], Awaitable[T]], tries: int = 3) -> tuple[float, T]:
+    """How long the quickest of some tries took, and the answer of the last.
+
+    What is slow is slow each time, while a machine that others use stands still now and then.
+    """
+    seconds = []
+    for _ in range(tries):
+        began = time.monotonic()
+        answer = await work()
+        seconds.append(time.monotonic() - began)
+    return min(seconds), answer
+
+
 async def until_blocked(observer: asyncpg.Connection, application_name: str) -> None:
     """Wait until a session of that name waits for a lock (row, table or advisory)."""
     await until(
@@ -95,13 +121,18 @@ async def until_blocked(observer: asyncpg.Connection, application_name: str) -> 
     )
 
 
-async def until_asleep(observer: asyncpg.Connection, count: int = 1) -> None:
-    """Wait until readers of the database sleep on at least so many logs: they hold locks of sleep keys."""
-    await until(
-        lambda: observer.fetchval(
+async def asleep(observer: asyncpg.Connection, count: int = 1) -> bool:
+    """Whether readers of the database sleep on at least so many logs: they hold locks of sleep keys."""
+    return bool(
+        await observer.fetchval(
             "select count(*) >= $1 from pg_locks"
             " where locktype = 'advisory' and mode = 'ShareLock' and granted"
+            # Two for each bucket.
             " and database = (select oid from pg_database where datname = current_database())",
-            count,
+            2 * count,
         )
     )
+
+
+async def until_asleep(observer: asyncpg.Connection, count: int = 1) -> None:
+    await until(lambda: asleep(observer, count))

@@ -1,0 +1,19 @@
+/*
+ * Sleeps on the logs of these buckets (sleep_key); answers those for which that was granted.
+ *
+ * Read once more after it, and only then wait for notifications: what a publisher commits later is
+ * notified, what it was about to commit has refused the bucket, of which nothing is held then. To be
+ * called once for each bucket and session, until wake_up; the end of the session wakes up too.
+ */
+create or replace function gapless.fall_asleep(p_keys bigint[])
+returns setof bigint
+language sql
+as $$
+  select k
+  from unnest(p_keys) as k
+  where case
+    when not pg_try_advisory_lock_shared(k) then false
+    when pg_try_advisory_lock_shared(k + 512) then true
+    else not pg_advisory_unlock_shared(k)
+  end
+$$;

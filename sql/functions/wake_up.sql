@@ -1,0 +1,9 @@
+/*
+ * Sleeps no longer on the logs of these buckets, which fall_asleep granted to this session.
+ */
+create or replace function gapless.wake_up(p_keys bigint[])
+returns void
+language sql
+as $$
+  select pg_advisory_unlock_shared(k), pg_advisory_unlock_shared(k + 512) from unnest(p_keys) as k
+$$;
