@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 51f0321608d8779eacfa368368c6f0a8a3d0b185aa1ea8468c45f1ef11890c4e
+// SHA-256 of openapi.json: 4eca74375c6eed2a8e9d2ec8878d0bd27091361de078839c139d588c70b0e155
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -1559,7 +1559,10 @@ export interface components {
             subject?: string;
             /** Format: date-time */
             time?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description In UTC, with `Z` and always six digits of the second, so that it sorts as text.
+             */
             published_at: string;
             key?: string;
             headers?: {
