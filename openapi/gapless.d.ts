@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 4eca74375c6eed2a8e9d2ec8878d0bd27091361de078839c139d588c70b0e155
+// SHA-256 of openapi.json: ed235a998ac98f5281b1c9f1444d4e7f34bf49e02593f9e262b33f7e40a8fa1f
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -572,7 +572,7 @@ export interface paths {
          * Create a topic
          * @description Calling it again changes nothing. An empty body takes every default.
          *
-         *     A queue has one subscription, `default`, which is created with it and holds every event.
+         *     A queue has one group, `default`, which is created with it and holds every event.
          */
         put: operations["create_topic"];
         post?: never;
@@ -2059,7 +2059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2068,7 +2068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2104,7 +2104,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2224,7 +2224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2242,7 +2242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2342,7 +2342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2369,7 +2369,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2473,7 +2473,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2518,7 +2518,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2622,7 +2622,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2667,7 +2667,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2771,7 +2771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2816,7 +2816,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2920,7 +2920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2965,7 +2965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3069,7 +3069,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3114,7 +3114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3936,7 +3936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3945,7 +3945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3963,7 +3963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4076,7 +4076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4085,7 +4085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4121,7 +4121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4220,7 +4220,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4229,7 +4229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4265,7 +4265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4364,7 +4364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4373,7 +4373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4409,7 +4409,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4508,7 +4508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such partition; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such partition; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4517,7 +4517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4562,7 +4562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4661,7 +4661,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such partition; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such partition; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4670,7 +4670,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4706,7 +4706,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4805,7 +4805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4814,7 +4814,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4850,7 +4850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4950,7 +4950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such partition; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such partition; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4977,7 +4977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5090,7 +5090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5108,7 +5108,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5216,7 +5216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5225,7 +5225,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5270,7 +5270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5363,7 +5363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5372,7 +5372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5390,7 +5390,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5489,7 +5489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5498,7 +5498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5534,7 +5534,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5653,7 +5653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5671,7 +5671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5802,7 +5802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5820,7 +5820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5920,7 +5920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription; The group has no such dead letter */
+            /** @description There is no such topic; The topic has no such group; The group has no such dead letter */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5938,7 +5938,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6037,7 +6037,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription; The group has no such dead letter */
+            /** @description There is no such topic; The topic has no such group; The group has no such dead letter */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6046,7 +6046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6082,7 +6082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6181,7 +6181,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription; The group has no such dead letter */
+            /** @description There is no such topic; The topic has no such group; The group has no such dead letter */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6190,7 +6190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6226,7 +6226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7819,7 +7819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -133,7 +133,7 @@ async def follow_subscription(request: Request) -> Response:
     subscription = await here.groups.get_subscription(topic, group)
     if subscription.status == "CANCELLED":
         raise SubscriptionInactive(
-            f'the subscription "{group}" was cancelled',
+            f'group "{group}" was cancelled',
             status=subscription.status,
             reason=subscription.reason,
         )
