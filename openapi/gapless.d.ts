@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: ed235a998ac98f5281b1c9f1444d4e7f34bf49e02593f9e262b33f7e40a8fa1f
+// SHA-256 of openapi.json: 9e500e6118f96c19b379637d749d668bfefd48189fa8fee2ab26374a2d66342d
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {

@@ -45,7 +45,7 @@ EXAMPLES: Sequence[GaplessError] = (
     ),
     errors.SubscriptionInactive('group "billing" was cancelled', status="CANCELLED", reason="replaced"),
     errors.LeaseLost("the lease has expired"),
-    errors.KeyConflict('there is an active key "billing-service"'),
+    errors.KeyConflict('there is an active key "billing-service"; revoke it, or choose another name'),
     errors.OffsetTrimmed("offset 3 of partition 0 is gone; the earliest is 501", earliest=501),
     errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
     errors.EventTooLarge("An event may have at most 1048576 bytes.", limit=1_048_576),
