@@ -1,18 +1,27 @@
 """`gapless serve` as a newcomer meets it, with a PostgreSQL of its own; `migrate` and `uninstall`."""
 
 import asyncio
+import json
 import os
 import re
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 
+from app.outage import AGAIN_SECONDS
 from tests.support.cli import GAPLESS, environment, gapless
+from tests.support.databases import Databases, database_name
+from tests.support.problems import problem
+from tests.support.proxy import FaultProxy, Target
+from tests.support.service import ProcessService
 from tests.support.wait import PATIENCE_SECONDS, until
 
 FIRST_START_SECONDS = 60.0
@@ -217,6 +226,41 @@ async def test_serve_migrates_a_database_of_ones_own_when_asked(tmp_path: Path, 
 
     await until(created)
     assert await served.end() == 0
+
+
+def logged(service: ProcessService, event: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in service.output.splitlines() if line.startswith("{")]
+    return [line for line in lines if line["event"] == event]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_without_its_database_it_says_so_plainly_and_rarely_and_goes_on_trying(
+    databases: Databases, dsn: str, workers: int
+) -> None:
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        proxy.refuse()
+        through = f"postgresql://postgres:s3cret@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        service = ProcessService({"database_url": through, "workers": workers, "maintenance_seconds": 0.2})
+        async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=service.base_url) as client:
+            stack.push_async_exit(service)
+            begun = time.monotonic()
+            await service.start(wait=False)
+            await until(lambda: "Ctrl-C stops it." in service.output, FIRST_START_SECONDS)
+            assert "HAS NO DATABASE" in service.output
+            assert f"Cannot connect to the database at 127.0.0.1 port {proxy.port} " in service.output
+            assert "Try next" not in service.output
+            for _ in range(20):
+                problem(await client.get("/readyz"), 503, "database_unavailable")
+                await asyncio.sleep(0.1)
+            told = [line["detail"] for line in logged(service, "database_unavailable")]
+            assert all(f"127.0.0.1 port {proxy.port}" in detail for detail in told)
+            often = 1 + (time.monotonic() - begun) // AGAIN_SECONDS
+            assert workers <= len(told) <= workers * len(set(told)) * often
+            assert service.output.count('"level":"warning"') == len(told), service.output
+            proxy.heal()
+            await service.until_ready()
+            await until(lambda: len(logged(service, "database_is_back")) == workers)
+            assert "s3cret" not in service.output
 
 
 async def test_the_schema_can_be_printed_for_psql_without_a_database() -> None:
