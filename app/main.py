@@ -35,7 +35,7 @@ from app.outage import Outage
 from app.settings import Settings
 from app.telemetry.database import DatabaseGauges
 from app.telemetry.exposition import Exposition
-from app.telemetry.logs import configure
+from app.telemetry.logs import configure, warn_of_unknown_variables
 from app.telemetry.loop_watch import LoopWatch
 from app.telemetry.prometheus import PrometheusMetrics
 from app.telemetry.tracing import create_tracing
@@ -49,6 +49,7 @@ def app_factory() -> FastAPI:
     """For `uvicorn --factory app.main:app_factory`; settings come from the environment."""
     settings = Settings()
     configure(settings.log_format, settings.log_level)
+    warn_of_unknown_variables()
     return create_app(settings)
 
 

@@ -26,8 +26,10 @@ def migrate(
         typer.echo(script(), nl=False)
         return
     from app.db.migrate import migrate as apply
+    from app.telemetry.logs import warn_of_unknown_variables
 
     log_to_stderr()
+    warn_of_unknown_variables()
     try:
         applied = asyncio.run(apply(_database_url()))
     except (GaplessError, SetupError) as error:

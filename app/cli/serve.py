@@ -97,7 +97,10 @@ def _listening(host: str, port: int) -> socket.socket:
 def _run(settings: "Settings", listener: socket.socket, migrate: bool) -> None:
     import structlog
 
+    from app.telemetry.logs import warn_of_unknown_variables
+
     log_to_stderr(settings)
+    warn_of_unknown_variables()
     if settings.database_url is None:
         structlog.get_logger().info("starting_postgres", data=str(settings.data_dir.resolve()))
 

@@ -263,6 +263,14 @@ async def test_without_its_database_it_says_so_plainly_and_rarely_and_goes_on_tr
             assert "s3cret" not in service.output
 
 
+async def test_names_that_are_no_settings_are_told_at_the_start(dsn: str) -> None:
+    given = {"database_url": dsn, "pol_max": "s3cret", "shoe_size": 43, "test_postgres_bin": "/x"}
+    async with ProcessService(given) as service:
+        told = {line["name"]: line.get("did_you_mean") for line in logged(service, "unknown_setting_ignored")}
+        assert told == {"GAPLESS_POL_MAX": "GAPLESS_POOL_MAX", "GAPLESS_SHOE_SIZE": None}
+        assert "s3cret" not in service.output
+
+
 async def test_the_schema_can_be_printed_for_psql_without_a_database() -> None:
     code, out, _ = await run_with(None, "migrate", "--print")
     assert (code, "create or replace function gapless.publish(" in out) == (0, True)
