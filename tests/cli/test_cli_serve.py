@@ -212,7 +212,10 @@ async def test_a_database_is_migrated_once_and_uninstalled_only_on_yes(empty_dsn
     try:
         assert (await run_with(empty_dsn, "uninstall"))[0] == 2
         assert await connection.fetchval("select to_regnamespace('gapless') is not null")
-        assert (await run_with(empty_dsn, "uninstall", "--yes"))[0] == 0
+        code, out, _ = await run_with(empty_dsn, "uninstall", "--yes")
+        assert (code, out.startswith("removed the schema gapless")) == (0, True)
+        code, out, _ = await run_with(empty_dsn, "uninstall", "--yes")
+        assert (code, out) == (0, "nothing to remove: the database has no schema gapless\n")
         assert await connection.fetchval("select to_regnamespace('gapless') is null")
     finally:
         await connection.close()
