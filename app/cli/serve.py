@@ -138,7 +138,8 @@ Gapless {__version__} serves {url} (process {os.getpid()}). {_who_may_call(setti
 
 Try next:{first}
   open {url}/ in a browser
-  {gapless} topic create orders && {gapless} publish orders '{{"hello": "world"}}'
+  {gapless} topic create orders --partitions 4
+  {gapless} publish orders '{{"order": 1, "total": 1.10}}' --type order.placed --key-value customer-7
   {gapless} tail orders --from earliest
 
 Ctrl-C stops it."""

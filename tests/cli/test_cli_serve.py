@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import time
@@ -25,6 +26,11 @@ from tests.support.service import ProcessService
 from tests.support.wait import PATIENCE_SECONDS, until
 
 FIRST_START_SECONDS = 60.0
+README = Path(__file__).parents[2] / "README.md"
+README_TOUR = (
+    README.read_text().partition("source .venv/bin/activate\n\n")[2].partition("\n```")[0].splitlines()
+)
+"""What the README tries first."""
 
 
 class Served:
@@ -95,18 +101,16 @@ def alive(pid: int) -> bool:
 
 async def test_one_command_serves_and_says_what_to_try_next(served: Served) -> None:
     assert "Authentication is off: any program on this machine can do everything." in served.printed
-    for command in (
-        "topic create orders",
-        'publish orders \'{"hello": "world"}\'',
-        "tail orders --from earliest",
-    ):
-        assert f"gapless --url {served.url} {command}" in served.printed
+    tour = [line.removeprefix("gapless ") for line in README_TOUR]
+    assert [command.split()[0] for command in tour] == ["topic", "publish", "tail"]
+    for command in tour:
+        assert f"gapless --url {served.url} {command}\n" in served.printed
     async with httpx.AsyncClient(base_url=served.url) as client:
         assert "<title>Gapless</title>" in (await client.get("/")).text
-    assert (await gapless("topic", "create", "orders", url=served.url)).code == 0
-    assert (await gapless("publish", "orders", '{"hello": "world"}', url=served.url)).code == 0
-    tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "1", url=served.url)
-    assert tailed.json_lines[0]["data"] == {"hello": "world"}
+    for command in tour[:2]:
+        assert (await gapless(*shlex.split(command), url=served.url)).code == 0
+    tailed = await gapless(*shlex.split(tour[2]), "--max", "1", url=served.url)
+    assert tailed.json_lines[0]["data"] == {"order": 1, "total": 1.10}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
