@@ -61,6 +61,8 @@ def configure(form: Format | None = None, level: str = "info", out: TextIO | Non
         other = logging.getLogger(name)
         other.handlers = []
         other.propagate = True
+    # It warns of each attempt to have its least connections back; our pool tells of the outage.
+    logging.getLogger("asyncpg.pool").setLevel(logging.ERROR)
     logging.captureWarnings(True)
 
 

@@ -270,6 +270,25 @@ async def test_without_its_database_it_says_so_plainly_and_rarely_and_goes_on_tr
             assert "s3cret" not in service.output
 
 
+async def test_a_database_that_goes_away_is_told_once_and_so_is_its_return(
+    databases: Databases, dsn: str
+) -> None:
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        async with ProcessService({"database_url": through, "maintenance_seconds": 0.2}) as service:
+            proxy.refuse()
+            proxy.cut()
+            await until(lambda: logged(service, "database_unavailable"))
+            # The pool tries by itself to have its least connections, after one second and then two.
+            await asyncio.sleep(3.5)
+            told = [json.loads(line) for line in service.output.splitlines() if '"level":"warning"' in line]
+            assert not any("exception" in line for line in told), told
+            assert len(told) <= 3 + len({line.get("detail") for line in told}), told
+            proxy.heal()
+            await until(lambda: logged(service, "database_is_back"))
+            await service.until_ready()
+
+
 async def test_names_that_are_no_settings_are_told_at_the_start(dsn: str) -> None:
     given = {"database_url": dsn, "pol_max": "s3cret", "shoe_size": 43, "test_postgres_bin": "/x"}
     async with ProcessService(given) as service:
