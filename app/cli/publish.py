@@ -75,8 +75,9 @@ def publish(
     error and the rest goes in; the exit code is then 1. An input without lines publishes nothing, with exit
     code 0.
 
-    Retries: while the server is away or busy the command tries again for --retry-seconds, under the same
-    idempotency key, so nothing goes in twice. It ends with exit code 3 if no server answers until then.
+    Retries: a server that goes away or is busy is tried again for --retry-seconds, under the same
+    idempotency key, so nothing goes in twice. Without an answer until then, or at the very start, the
+    command ends with exit code 3.
 
     Repeated runs: a FILE goes in once, by its contents, whatever it is called; started again after an
     interruption the command goes on where it stopped. Standard input does so only with the same
