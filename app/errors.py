@@ -11,11 +11,17 @@ class GaplessError(Exception):
     """
 
     code: ClassVar[str] = "internal"
+    told = False
+    """Whether whoever raised it has told the log of it, which then need not hear of it from others too."""
 
     def __init__(self, detail: str, **extra: Any) -> None:
         super().__init__(detail)
         self.detail = detail
         self.extra = extra
+
+
+def is_told(error: Exception) -> bool:
+    return isinstance(error, GaplessError) and error.told
 
 
 class ItemProblem(dict[str, Any]):

@@ -31,10 +31,11 @@ from app.live.maintenance import Maintenance
 from app.live.permits import Permits
 from app.live.rates import Rates
 from app.metrics import Metrics
+from app.outage import Outage
 from app.settings import Settings
 from app.telemetry.database import DatabaseGauges
 from app.telemetry.exposition import Exposition
-from app.telemetry.logs import configure
+from app.telemetry.logs import configure, warn_of_unknown_variables
 from app.telemetry.loop_watch import LoopWatch
 from app.telemetry.prometheus import PrometheusMetrics
 from app.telemetry.tracing import create_tracing
@@ -48,6 +49,7 @@ def app_factory() -> FastAPI:
     """For `uvicorn --factory app.main:app_factory`; settings come from the environment."""
     settings = Settings()
     configure(settings.log_format, settings.log_level)
+    warn_of_unknown_variables()
     return create_app(settings)
 
 
@@ -73,10 +75,11 @@ async def _running(
 ) -> AsyncIterator[None]:
     settings = found.settings
     dsn = str(settings.database_url)
-    pool = await _open_pool(dsn, settings, metrics)
+    outage = Outage(partial(log.warning, "database_unavailable"), partial(log.info, "database_is_back"))
+    pool = await _open_pool(dsn, settings, metrics, outage)
     store, groups, keys = Store(pool, metrics), GroupStore(pool, metrics), KeyStore(pool)
     access = _access(keys, settings)
-    listener = Listener(settings, metrics)
+    listener = Listener(settings, metrics, outage)
     hub = Hub(store, groups, listener, SseFrames(), encode_event, settings, metrics)
     commits = GroupCommit(store, settings, metrics)
     tracing = create_tracing(settings.otlp_endpoint)
@@ -104,6 +107,7 @@ async def _running(
         rates=Rates(settings),
         access=access,
         checks=readiness_checks(found, pool, store, listener, stopping, background, watch),
+        outage=outage,
         exposition=exposition,
         tracing=tracing,
         stopping=stopping,
@@ -133,13 +137,13 @@ def _access(keys: KeyStore, settings: Settings) -> Access:
     return GuardedAccess(Authenticator(keys, settings), Permits())
 
 
-async def _open_pool(dsn: str, settings: Settings, metrics: Metrics) -> Pool:
+async def _open_pool(dsn: str, settings: Settings, metrics: Metrics, outage: Outage) -> Pool:
     """Without a database the service starts all the same, says so in /readyz and connects when it can."""
     try:
-        return await Pool.open(dsn, settings, metrics)
+        return await Pool.open(dsn, settings, metrics, outage)
     except DatabaseUnavailable as error:
-        log.warning("database_unavailable", detail=error.detail)
-        return await Pool.open(dsn, settings.model_copy(update={"pool_min": 0}), metrics)
+        outage.failed(error.detail)
+        return await Pool.open(dsn, settings.model_copy(update={"pool_min": 0}), metrics, outage)
 
 
 async def _close_when(stopping: asyncio.Event, hub: Hub) -> None:

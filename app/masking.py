@@ -1,6 +1,8 @@
 """Secrets are shown as `***` wherever text leaves the process for people: logs, errors, answers."""
 
+import os
 import re
+from urllib.parse import unquote
 
 _USER = re.compile(r"//[^:/@\s]*:")
 _PASSWORD = re.compile(r"(password=)[^&\s]*")
@@ -22,6 +24,21 @@ def _hide(word: str) -> str:
     """A password may hold anything, so it ends at the last "@"."""
     user, end = _USER.search(word), word.rfind("@")
     return word if user is None or end < user.end() else f"{word[: user.end()]}***{word[end:]}"
+
+
+def place_of(dsn: str) -> str:
+    """Where a connection string leads to, for people: hosts and ports and nothing else of it."""
+    after = without_password(dsn).partition("//")[2]
+    named, _, query = after.rpartition("@")[2].partition("?")
+    hosts = named.partition("/")[0]
+    given = dict(pair.partition("=")[::2] for pair in query.split("&"))
+    hosts = unquote(hosts or given.get("host", "") or os.environ.get("PGHOST", "")) or "localhost"
+    if hosts.startswith("/"):
+        return f"the socket in {hosts}"
+    host, colon, port = hosts.rpartition(":")
+    if not colon or hosts.endswith("]"):
+        host, port = hosts, given.get("port", "") or os.environ.get("PGPORT", "5432")
+    return hosts if "," in hosts else f"{host} port {port}"
 
 
 def without_secrets(text: str) -> str:

@@ -1,8 +1,10 @@
 """Every setting of the service, with its unit in its name. Read once, passed down, never global."""
 
+import difflib
 import ipaddress
 import json
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -17,6 +19,14 @@ ALGORITHMS = (
 )  # fmt: skip
 """Of these the verifier needs a public key only; whoever verifies by a shared secret can sign as well."""
 
+PREFIX = "GAPLESS_"
+_OF_OTHERS = {"URL", "TOKEN", "TOKEN_FILE", "OWNER_PASSWORD", "SERVICE_PASSWORD", "SITE", "REPLICAS", "SOAK"}
+"""Read by the other commands, the tests, and what `docker/` sets up."""
+# Kubernetes and Docker's links announce a service called gapless to its neighbours like that.
+_ANNOUNCED = re.compile(
+    r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)|TEST_\w+"
+)
+
 _HOST = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 Words = Annotated[list[str], NoDecode]
@@ -27,7 +37,7 @@ class Settings(BaseSettings):
     """Environment variables start with `GAPLESS_`; `DATABASE_URL` is understood too."""
 
     model_config = SettingsConfigDict(
-        env_prefix="GAPLESS_",
+        env_prefix=PREFIX,
         frozen=True,
         extra="ignore",
         populate_by_name=True,
@@ -228,6 +238,19 @@ class Settings(BaseSettings):
         if self.max_event_bytes > self.max_request_bytes:
             raise ValueError("max_event_bytes is larger than max_request_bytes")
         return self
+
+
+def unknown_variables(environment: Iterable[str]) -> Mapping[str, str | None]:
+    """Names that look like settings and are none, each with the setting that was meant, if one is like it."""
+    known = [name.upper() for name in Settings.model_fields]
+    found: dict[str, str | None] = {}
+    for variable in sorted(environment):
+        name = variable.upper().removeprefix(PREFIX)
+        if name == variable.upper() or name in known or name in _OF_OTHERS or _ANNOUNCED.fullmatch(name):
+            continue
+        like = difflib.get_close_matches(name, known, 1)
+        found[variable] = PREFIX + like[0] if like else None
+    return found
 
 
 def _json_list(given: str) -> Any:

@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 51f0321608d8779eacfa368368c6f0a8a3d0b185aa1ea8468c45f1ef11890c4e
+// SHA-256 of openapi.json: 9e500e6118f96c19b379637d749d668bfefd48189fa8fee2ab26374a2d66342d
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -572,7 +572,7 @@ export interface paths {
          * Create a topic
          * @description Calling it again changes nothing. An empty body takes every default.
          *
-         *     A queue has one subscription, `default`, which is created with it and holds every event.
+         *     A queue has one group, `default`, which is created with it and holds every event.
          */
         put: operations["create_topic"];
         post?: never;
@@ -1559,7 +1559,10 @@ export interface components {
             subject?: string;
             /** Format: date-time */
             time?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description In UTC, with `Z` and always six digits of the second, so that it sorts as text.
+             */
             published_at: string;
             key?: string;
             headers?: {
@@ -2056,7 +2059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2065,7 +2068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2101,7 +2104,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2221,7 +2224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2239,7 +2242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2339,7 +2342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2366,7 +2369,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2470,7 +2473,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2515,7 +2518,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2619,7 +2622,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2664,7 +2667,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2768,7 +2771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2813,7 +2816,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2917,7 +2920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2962,7 +2965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3066,7 +3069,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3111,7 +3114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3933,7 +3936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3942,7 +3945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3960,7 +3963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4073,7 +4076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4082,7 +4085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4118,7 +4121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4217,7 +4220,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4226,7 +4229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4262,7 +4265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4361,7 +4364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4370,7 +4373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4406,7 +4409,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4505,7 +4508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such partition; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such partition; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4514,7 +4517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4559,7 +4562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4658,7 +4661,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such partition; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such partition; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4667,7 +4670,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4703,7 +4706,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4802,7 +4805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4811,7 +4814,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4847,7 +4850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4947,7 +4950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such partition; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such partition; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4974,7 +4977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5087,7 +5090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5105,7 +5108,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5213,7 +5216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5222,7 +5225,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5267,7 +5270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5360,7 +5363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5369,7 +5372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5387,7 +5390,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5486,7 +5489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5495,7 +5498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription is in another state or has other settings */
+            /** @description The group is in another state or has other settings */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5531,7 +5534,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5650,7 +5653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5668,7 +5671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5799,7 +5802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5817,7 +5820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5917,7 +5920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription; The group has no such dead letter */
+            /** @description There is no such topic; The topic has no such group; The group has no such dead letter */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5935,7 +5938,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6034,7 +6037,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription; The group has no such dead letter */
+            /** @description There is no such topic; The topic has no such group; The group has no such dead letter */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6043,7 +6046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6079,7 +6082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6178,7 +6181,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription; The group has no such dead letter */
+            /** @description There is no such topic; The topic has no such group; The group has no such dead letter */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6187,7 +6190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The subscription was cancelled */
+            /** @description The group was cancelled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6223,7 +6226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid; The topic name is not valid; The subscription name is not valid */
+            /** @description An argument is not valid; The topic name is not valid; The name of the group is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7816,7 +7819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such topic; The topic has no such subscription */
+            /** @description There is no such topic; The topic has no such group */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -275,7 +275,7 @@ def _require_group(identity: Identity, topic: str, group: str) -> None:
     if not identity.allows("consume", topic, group):
         if not identity.allows("consume", topic):
             raise _forbidden("consume", topic)
-        raise SubscriptionNotFound(f'topic "{topic}" has no subscription "{group}"')
+        raise SubscriptionNotFound(f'topic "{topic}" has no group "{group}"')
 
 
 def _may_read(identity: Identity, verb: str, topic: str) -> bool:

@@ -71,7 +71,7 @@ _LETTER = {
         "id": "0-1042",
         "source": "/v1/topics/orders",
         "type": "order.placed",
-        "published_at": "2026-11-27T23:12:00.771Z",
+        "published_at": "2026-11-27T23:12:00.771000Z",
         "key": "customer-7",
         "data": {"total": 12.5},
     },

@@ -16,6 +16,7 @@ from app.live.group_commit import GroupCommit
 from app.live.rates import Rates
 from app.live.streams import Streams
 from app.live.tail import Tail
+from app.outage import Outage
 from app.settings import Settings
 from app.telemetry.exposition import Exposition
 from app.telemetry.tracing import Tracing
@@ -39,6 +40,8 @@ class Parts:
     rates: Rates
     access: Access
     checks: Checks
+    outage: Outage
+    """Of the database."""
     exposition: Exposition
     tracing: Tracing | None
     """None costs nothing."""

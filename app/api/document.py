@@ -34,16 +34,18 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.CsrfRefused(f"With a session cookie this needs {CSRF_HEADER}, as GET /v1/session tells it."),
     errors.TopicNotFound('topic "orders" does not exist', create="PUT /v1/topics/orders"),
     errors.PartitionNotFound('topic "orders" has no partition 7', partitions=4),
-    errors.SubscriptionNotFound('topic "orders" has no subscription "billing"'),
-    errors.DeadLetterNotFound('subscription "billing" has no dead letter 17', dead_letter_id=17),
+    errors.SubscriptionNotFound('topic "orders" has no group "billing"'),
+    errors.DeadLetterNotFound("the group has no dead letter 17", dead_letter_id=17),
     errors.KeyNotFound('there is no active key "billing-service"'),
     errors.TopicConflict('topic "orders" has 4 partitions', partitions=4),
     errors.OffsetAhead("Partition 0 ends at offset 1200.", tip=1200),
     errors.OffsetMismatch("partition 0 ends at offset 1200", tip=1200),
-    errors.SubscriptionConflict('subscription "billing" exists with ordering "key"', field="ordering"),
-    errors.SubscriptionInactive('subscription "billing" is CANCELLED', status="CANCELLED", reason="replaced"),
+    errors.SubscriptionConflict(
+        'group "billing" has another ordering, which cannot change', field="ordering"
+    ),
+    errors.SubscriptionInactive('group "billing" was cancelled', status="CANCELLED", reason="replaced"),
     errors.LeaseLost("the lease has expired"),
-    errors.KeyConflict('there is an active key "billing-service"'),
+    errors.KeyConflict('there is an active key "billing-service"; revoke it, or choose another name'),
     errors.OffsetTrimmed("offset 3 of partition 0 is gone; the earliest is 501", earliest=501),
     errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
     errors.EventTooLarge("An event may have at most 1048576 bytes.", limit=1_048_576),
@@ -51,9 +53,7 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.HostNotAllowed("The Host of the request is none of this service's."),
     errors.InvalidArgument("limit must be a whole number from 1 to 1000.", field="limit"),
     errors.InvalidTopicName("A topic name is 1 to 200 characters of a-z, 0-9, '.', '_', '-'."),
-    errors.InvalidSubscriptionName(
-        "The name of a subscription is 1 to 200 characters of a-z, 0-9, '.', '_', '-'."
-    ),
+    errors.InvalidSubscriptionName("The name of a group is 1 to 200 characters of a-z, 0-9, '.', '_', '-'."),
     errors.InvalidEvents(
         "1 of 3 events cannot be stored; none was.",
         [ItemProblem(1, "unstorable_character", "The item holds U+0000.", "/data/name")],
@@ -304,7 +304,10 @@ TAGS = [
     {"name": "topics", "description": "Create, read, change and delete topics."},
     {"name": "events", "description": "Publish events and read them back by offset."},
     {"name": "streams", "description": "Follow topics live by server-sent events."},
-    {"name": "subscriptions", "description": "Consumer groups: create, read, change and steer them."},
+    {
+        "name": "subscriptions",
+        "description": "Consumer groups, each with its subscription to a topic.",
+    },
     {"name": "claims", "description": "Claim events for a group, and say what became of them."},
     {"name": "dead letters", "description": "What groups gave up: look at it, redrive it, discard it."},
     {"name": "audit", "description": "What was changed, when and by whom."},

@@ -51,7 +51,7 @@ data: {"token":"v1.3.0.17.5f0c1f1e2a3b4c5d5f0c1f1e2a3b4c5d","partition":0,"first
 "last_offset":1200,"attempt":1,"expires_at":"2026-11-27T23:20:30Z"}
 
 data: {"topic":"orders","partition":0,"offset":1200,"id":"0-1200","source":"/v1/topics/orders",\
-"published_at":"2026-11-27T23:20:00.771Z","data":{"total":12.5}}
+"published_at":"2026-11-27T23:20:00.771000Z","data":{"total":12.5}}
 
 """
 
@@ -133,7 +133,7 @@ async def follow_subscription(request: Request) -> Response:
     subscription = await here.groups.get_subscription(topic, group)
     if subscription.status == "CANCELLED":
         raise SubscriptionInactive(
-            f'the subscription "{group}" was cancelled',
+            f'group "{group}" was cancelled',
             status=subscription.status,
             reason=subscription.reason,
         )

@@ -61,7 +61,7 @@ _EVENT = {
     "offset": 1200,
     "id": "0-1200",
     "source": "/v1/topics/orders",
-    "published_at": "2026-11-27T23:20:00.771Z",
+    "published_at": "2026-11-27T23:20:00.771000Z",
     "data": {"total": 12.5},
 }
 

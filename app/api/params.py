@@ -33,7 +33,7 @@ def check_topic_name(name: str) -> str:
 def check_group_name(name: str) -> str:
     if _TOPIC_NAME.match(name) is None:
         raise InvalidSubscriptionName(
-            "The name of a subscription is 1 to 200 characters of a-z, 0-9, '.', '_', '-', "
+            "The name of a group is 1 to 200 characters of a-z, 0-9, '.', '_', '-', "
             "the first a letter or digit."
         )
     return name

@@ -27,14 +27,14 @@ STATUS: Mapping[type[GaplessError], tuple[int, str]] = {
     errors.CsrfRefused: (403, "The request may come from another site"),
     errors.TopicNotFound: (404, "There is no such topic"),
     errors.PartitionNotFound: (404, "The topic has no such partition"),
-    errors.SubscriptionNotFound: (404, "The topic has no such subscription"),
+    errors.SubscriptionNotFound: (404, "The topic has no such group"),
     errors.DeadLetterNotFound: (404, "The group has no such dead letter"),
     errors.KeyNotFound: (404, "There is no such key"),
     errors.TopicConflict: (409, "The topic exists with other settings"),
     errors.OffsetAhead: (409, "The offset is beyond the end of the log"),
     errors.OffsetMismatch: (409, "The log has moved on"),
-    errors.SubscriptionConflict: (409, "The subscription is in another state or has other settings"),
-    errors.SubscriptionInactive: (409, "The subscription was cancelled"),
+    errors.SubscriptionConflict: (409, "The group is in another state or has other settings"),
+    errors.SubscriptionInactive: (409, "The group was cancelled"),
     errors.LeaseLost: (409, "The lease is lost"),
     errors.KeyConflict: (409, "There is a key of that name"),
     errors.OffsetTrimmed: (410, "The offset is no longer readable"),
@@ -44,7 +44,7 @@ STATUS: Mapping[type[GaplessError], tuple[int, str]] = {
     errors.HostNotAllowed: (421, "The service has another name"),
     errors.InvalidArgument: (422, "An argument is not valid"),
     errors.InvalidTopicName: (422, "The topic name is not valid"),
-    errors.InvalidSubscriptionName: (422, "The subscription name is not valid"),
+    errors.InvalidSubscriptionName: (422, "The name of the group is not valid"),
     errors.InvalidEvents: (422, "Some events are not valid"),
     errors.EmptyBatch: (422, "The batch is empty"),
     errors.TooManyItems: (422, "There are too many items"),
@@ -150,7 +150,7 @@ def _name_with_slash(scope: Scope) -> GaplessError | None:
     topic, _, _ = path.partition(b"/subscriptions/")
     if b"%2f" in topic:
         return errors.InvalidTopicName("A topic name holds no '/'.")
-    return errors.InvalidSubscriptionName("The name of a subscription holds no '/'.")
+    return errors.InvalidSubscriptionName("The name of a group holds no '/'.")
 
 
 def _allowed(scope: Scope) -> list[str]:

@@ -55,7 +55,7 @@ _EVENT = {
     "id": "0-1200",
     "source": "/v1/topics/orders",
     "type": "order.placed",
-    "published_at": "2026-11-27T23:20:00.771Z",
+    "published_at": "2026-11-27T23:20:00.771000Z",
     "key": "customer-7",
     "data": {"total": 12.5},
 }

@@ -257,7 +257,10 @@ class StoredEvent(BaseModel):
     type: str | LeftOut = None
     subject: str | LeftOut = None
     time: AwareDatetime | LeftOut = None
-    published_at: AwareDatetime
+    published_at: Annotated[
+        AwareDatetime,
+        Field(description="In UTC, with `Z` and always six digits of the second, so that it sorts as text."),
+    ]
     key: str | LeftOut = None
     headers: dict[str, str] | LeftOut = None
     datacontenttype: str | LeftOut = None

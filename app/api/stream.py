@@ -42,7 +42,7 @@ id: v1.5f0c1f1e2a3b.orders:3:0:1199,payments:8:0:77
 
 id: v1.5f0c1f1e2a3b.orders:3:0:1200,payments:8:0:77
 data: {"topic":"orders","partition":0,"offset":1200,"id":"0-1200","source":"/v1/topics/orders",\
-"published_at":"2026-11-27T23:20:00.771Z","data":{"total":12.5}}
+"published_at":"2026-11-27T23:20:00.771000Z","data":{"total":12.5}}
 
 event: gap
 data: {"reason":"trimmed","topic":"orders","partition":0,"requested":1201,"earliest":1300}

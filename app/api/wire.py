@@ -71,7 +71,7 @@ def _optional(event: Event) -> str:
         text += f',"subject":{quote(event.subject)}'
     if event.time is not None:
         text += f',"time":"{format_time(event.time)}"'
-    text += f',"published_at":"{format_time(event.published_at)}"'
+    text += f',"published_at":"{event.published_at.astimezone(UTC).isoformat(timespec="microseconds")[:-6]}Z"'
     if event.key is not None:
         text += f',"key":{quote(event.key)}'
     if event.headers is not None:

@@ -16,18 +16,24 @@ from app.cli.failures import Failure, Problem, Unreachable, UsageFailure
 if TYPE_CHECKING:
     import httpx
 
+NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+"""What OpenSSL says of an answer that is not TLS, by its version."""
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 FIRST_DELAY_SECONDS = 0.1
 LONGEST_DELAY_SECONDS = 5.0
 
 
 class Client:
-    """One connection pool to one server. `httpx` is imported here, so that `--help` does not wait for it."""
+    """One connection pool to one server, of which something was `heard` once it has answered.
+
+    `httpx` is imported here, so that `--help` does not wait for it.
+    """
 
     def __init__(self, url: str) -> None:
         import httpx
 
-        self.url = url.rstrip("/")
+        self.url = base_of(url)
+        self.heard = False
         self._http = httpx.Client(**connection_options(url))
 
     def __enter__(self) -> "Client":
@@ -38,8 +44,9 @@ class Client:
 
     def call(self, method: str, path: str, **options: Any) -> "httpx.Response":
         """Send once; anything but 2xx is raised as a Problem, no answer as Unreachable."""
-        with reaching(self.url):
+        with reaching(self):
             response = self._http.request(method, path, **options)
+            self.heard = True
         if not response.is_success:
             raise problem_of(response)
         return response
@@ -49,7 +56,8 @@ class Client:
 
     @contextmanager
     def stream(self, path: str, **options: Any) -> "Iterator[httpx.Response]":
-        with reaching(self.url), self._http.stream("GET", path, **options) as response:
+        with reaching(self), self._http.stream("GET", path, **options) as response:
+            self.heard = True
             if not response.is_success:
                 response.read()
                 raise problem_of(response)
@@ -62,7 +70,8 @@ class AsyncClient:
     def __init__(self, url: str) -> None:
         import httpx
 
-        self.url = url.rstrip("/")
+        self.url = base_of(url)
+        self.heard = False
         self._http = httpx.AsyncClient(**connection_options(url), limits=httpx.Limits(max_connections=None))
 
     async def __aenter__(self) -> "AsyncClient":
@@ -72,8 +81,9 @@ class AsyncClient:
         await self._http.aclose()
 
     async def call(self, method: str, path: str, **options: Any) -> "httpx.Response":
-        with reaching(self.url):
+        with reaching(self):
             response = await self._http.request(method, path, **options)
+            self.heard = True
         if not response.is_success:
             raise problem_of(response)
         return response
@@ -108,6 +118,11 @@ class Retry:
         self._delay = min(self._delay * 2, LONGEST_DELAY_SECONDS)
 
 
+def base_of(url: str) -> str:
+    """The address that paths are added to. They begin with /v1, which may have been copied along."""
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
 def connection_options(url: str) -> dict[str, Any]:
     import httpx
 
@@ -115,7 +130,7 @@ def connection_options(url: str) -> dict[str, Any]:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageFailure(f"{url!r} is not an http:// or https:// address")
     return {
-        "base_url": url.rstrip("/"),
+        "base_url": base_of(url),
         # Redirects are not followed, so the token goes nowhere else.
         "headers": {"User-Agent": f"gapless/{__version__}", **authorization()},
         "timeout": httpx.Timeout(60.0, connect=5.0),
@@ -127,18 +142,26 @@ def connection_options(url: str) -> dict[str, Any]:
 
 
 @contextmanager
-def reaching(url: str) -> Iterator[None]:
+def reaching(client: "Client | AsyncClient") -> Iterator[None]:
     import httpx
 
+    url = client.url
     try:
         yield
     except httpx.ConnectError as error:
+        if any(sign in str(error) for sign in NO_TLS):
+            raise Unreachable(
+                f"{url} does not speak TLS ({error}); if it is plain HTTP its address begins with http://"
+            ) from error
         raise Unreachable(
             f"no server answers at {url} ({error}); start one with `gapless serve` "
             "or give its address with --url"
         ) from error
     except httpx.TransportError as error:
         reason = str(error) or type(error).__name__
+        plain = urlsplit(url).scheme == "http"
+        if plain and not client.heard and not isinstance(error, httpx.TimeoutException):
+            reason += "; if it speaks TLS its address begins with https://"
         raise Unreachable(f"the connection to {url} broke: {reason}") from error
 
 
@@ -160,6 +183,9 @@ def problem_of(response: "httpx.Response") -> Problem:
             members = msgspec.json.decode(response.content, type=dict[str, Any])
         except msgspec.MsgspecError:
             members = {}
+    elif response.status_code == 400 and b"https" in response.content.lower():
+        # What servers say to plain HTTP on a port for TLS, such as nginx; none of it is of the service.
+        members = {"detail": f"{response.url.host} expects TLS there; its address begins with https://"}
     detail = members.get("detail") or members.get("title") or f"HTTP {response.status_code}"
     code = members.get("code") or f"http_{response.status_code}"
     return Problem(response.status_code, code, detail, members, _seconds(response.headers.get("retry-after")))

@@ -26,8 +26,10 @@ def migrate(
         typer.echo(script(), nl=False)
         return
     from app.db.migrate import migrate as apply
+    from app.telemetry.logs import warn_of_unknown_variables
 
     log_to_stderr()
+    warn_of_unknown_variables()
     try:
         applied = asyncio.run(apply(_database_url()))
     except (GaplessError, SetupError) as error:
@@ -44,6 +46,7 @@ def uninstall(
     """Remove everything of Gapless from a database.
 
     That is the schema with every topic and event, and the roles; the database is the one of DATABASE_URL.
+    Where there is nothing of it, the command says so and ends with 0.
     """
     if not yes:
         raise UsageFailure("this removes every topic and event for good; say so with --yes")
@@ -53,6 +56,9 @@ def uninstall(
         kept = asyncio.run(remove(_database_url()))
     except (GaplessError, SetupError) as error:
         raise Failure(str(error)) from error
+    if kept is None:
+        typer.echo("nothing to remove: the database has no schema gapless")
+        return
     roles = f"kept roles in use: {', '.join(kept)}" if kept else "and its roles"
     typer.echo(f"removed the schema gapless, {roles}")
 

@@ -72,9 +72,17 @@ def publish(
     """Publish one event, or every line of a file or pipe, in order.
 
     The bytes of each line are published as they are. Lines that the server refuses are named on standard
-    error and the rest goes in; the exit code is then 1. Run again after an interruption, the command goes on
-    where it stopped, without duplicates, as long as the topic remembers its idempotency keys (24 hours by
-    default).
+    error and the rest goes in; the exit code is then 1. An input without lines publishes nothing, with exit
+    code 0.
+
+    Retries: a server that goes away or is busy is tried again for --retry-seconds, under the same
+    idempotency key, so nothing goes in twice. Without an answer until then, or at the very start, the
+    command ends with exit code 3.
+
+    Repeated runs: a FILE goes in once, by its contents, whatever it is called; started again after an
+    interruption the command goes on where it stopped. Standard input does so only with the same
+    --idempotency-prefix. This holds as long as the topic keeps idempotency keys (24 hours by default). DATA
+    on the command line is a new event in each run.
     """
     mapping = _mapping(type_, type_field, key, key_value, time, id_, text)
     with Client(url or context.find_root().obj) as client:
@@ -92,7 +100,7 @@ def publish(
             _publish_all(publisher, source, shown, resumable=prefix is not None)
         finally:
             source.close()
-        _summary(publisher, topic, shown, as_json)
+        _summary(publisher, topic, source, shown, as_json)
     if publisher.tally.refused:
         raise typer.Exit(Exit.REFUSED)
 
@@ -148,8 +156,18 @@ def _source(data: str | None, text: bool, prefix: str | None) -> tuple[Source | 
         # A named pipe can be read once, so it has no content to be recognised by.
         return source, prefix or (content_digest(Path(data)) if source.size is not None else None)
     if not text and not _is_json(data):
-        raise UsageFailure(f"{data!r} is neither a file nor JSON; --text publishes it as text")
+        raise UsageFailure(_neither(data))
     return None, None
+
+
+def _neither(data: str) -> str:
+    expected = (
+        """give JSON, such as '{"order": 1}' or '"some text"', a file of one JSON value per line, """
+        "or - for standard input; --text publishes plain text"
+    )
+    if not data.strip():
+        return f"there is no data; {expected}"
+    return f"there is no file {data!r}, and it is not JSON; {expected}"
 
 
 def _is_file(data: str) -> bool:
@@ -206,13 +224,16 @@ def _publish_all(publisher: Publisher, source: Source, shown: Progress, *, resum
         shown.clear()
 
 
-def _summary(publisher: Publisher, topic: str, shown: Progress, as_json: bool) -> None:
+def _summary(publisher: Publisher, topic: str, source: Source, shown: Progress, as_json: bool) -> None:
     tally = publisher.tally
     if as_json:
         counts = {"published": tally.published, "replayed": tally.replayed, "refused": tally.refused}
         print_json({"topic": topic, **counts, "seconds": round(shown.seconds, 3)})
         return
     total = tally.published + tally.replayed
+    if not total and not tally.refused:
+        shown.note(f"nothing was published to {topic}: {source.name} has no lines")
+        return
     text = f"{tally.published:,} events published to {topic} in {shown.seconds:.1f} s"
     text += f" ({total / shown.seconds:,.0f}/s)"
     if tally.replayed:

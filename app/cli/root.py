@@ -42,7 +42,10 @@ def _version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     url: Annotated[
-        str, typer.Option(envvar="GAPLESS_URL", help="The server that commands talk to.")
+        str,
+        typer.Option(
+            envvar="GAPLESS_URL", help="The server that commands talk to: its address, with or without /v1."
+        ),
     ] = DEFAULT_URL,
     token_file: Annotated[
         Path | None,

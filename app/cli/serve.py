@@ -97,12 +97,15 @@ def _listening(host: str, port: int) -> socket.socket:
 def _run(settings: "Settings", listener: socket.socket, migrate: bool) -> None:
     import structlog
 
+    from app.telemetry.logs import warn_of_unknown_variables
+
     log_to_stderr(settings)
+    warn_of_unknown_variables()
     if settings.database_url is None:
         structlog.get_logger().info("starting_postgres", data=str(settings.data_dir.resolve()))
 
-    def started() -> None:
-        typer.echo(_welcome(settings, listener))
+    def started(lacking: str | None) -> None:
+        typer.echo(_welcome(settings, listener, lacking))
 
     if settings.workers > 1:
         from app.cli.workers import supervise
@@ -112,21 +115,31 @@ def _run(settings: "Settings", listener: socket.socket, migrate: bool) -> None:
     from app.api.server import run
     from app.main import create_app
 
-    run(create_app(settings, migrate_first=migrate), listener, started, settings)
+    app = create_app(settings, migrate_first=migrate)
+    run(app, listener, lambda: started(app.state.parts.outage.reason), settings)
 
 
-def _welcome(settings: "Settings", listener: socket.socket) -> str:
+def _welcome(settings: "Settings", listener: socket.socket, lacking: str | None) -> str:
+    """`lacking` is why there is no database."""
     port = listener.getsockname()[1]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # nosec B104
     url = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
     gapless = _program() + ("" if url == DEFAULT_URL else f" --url {url}")
     first = f"\n  {_first_key(settings)}" if settings.authentication == "on" else ""
+    if lacking is not None:
+        return f"""\
+Gapless {__version__} listens on {url} (process {os.getpid()}), but HAS NO DATABASE and can serve nothing yet.
+{lacking}.
+It goes on trying, and the log says when the database is there. Until then /readyz and calls are answered 503.
+
+Ctrl-C stops it."""
     return f"""\
 Gapless {__version__} serves {url} (process {os.getpid()}). {_who_may_call(settings)}
 
 Try next:{first}
   open {url}/ in a browser
-  {gapless} topic create orders && {gapless} publish orders '{{"hello": "world"}}'
+  {gapless} topic create orders --partitions 4
+  {gapless} publish orders '{{"order": 1, "total": 1.10}}' --type order.placed --key-value customer-7
   {gapless} tail orders --from earliest
 
 Ctrl-C stops it."""

@@ -15,7 +15,9 @@ from app.cli.options import Json, Url, confirm, print_json, print_table, setting
 from app.cli.steer import cancel, heartbeat, pause, resume, seek
 
 sub = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Create, watch and steer consumer groups of a topic."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Subscriptions of consumer groups: create, watch and steer the groups of a topic.",
 )
 
 
@@ -38,7 +40,10 @@ def create(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Create a group. Creating it again with the same settings changes nothing."""
+    """Create a group: its subscription to the topic, with where it starts and how it is delivered to.
+
+    Creating it again with the same settings changes nothing.
+    """
     settings = {
         "ordering": ordering,
         "delivery": delivery,

@@ -42,8 +42,9 @@ def main() -> int:
     log_to_stderr(settings, worker=os.getpid())
     threading.Thread(target=_end_with_parent, args=(end_seconds(settings),), daemon=True).start()
     listener = socket.socket(fileno=int(sys.argv[1]))
+    app = create_app(settings)
     try:
-        run(create_app(settings), listener, lambda: _say(SERVING), settings)
+        run(app, listener, lambda: _say(SERVING, app.state.parts.outage.reason or ""), settings)
     except (GaplessError, SetupError) as error:
         _say(FAILED, str(error))
         return 1

@@ -27,6 +27,9 @@ LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
 """A worker that served so long is replaced at once when it ends."""
 
+Started = Callable[[str | None], None]
+"""Is told why there is no database, if there is none."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -35,7 +38,7 @@ class WorkerFailed(SetupError):
 
 
 async def supervise(
-    settings: Settings, listener: socket.socket, *, migrate_first: bool, started: Callable[[], None]
+    settings: Settings, listener: socket.socket, *, migrate_first: bool, started: Started
 ) -> None:
     """Serve until SIGINT or SIGTERM; `started` is called when all workers serve for the first time."""
     stopping = asyncio.Event()
@@ -59,6 +62,8 @@ class Worker:
         self._process = process
         self.pid = process.pid
         self.served_since: float | None = None
+        self.lacks: str | None = None
+        """Why it had no database when it began to serve."""
 
     @classmethod
     async def start(cls, settings: Settings, listener: socket.socket) -> "Worker":
@@ -82,6 +87,7 @@ class Worker:
         what, detail = json.loads(said) if said else ("", "")
         if what == SERVING:
             self.served_since = asyncio.get_running_loop().time()
+            self.lacks = detail or None
             return
         code = await self._process.wait()
         raise WorkerFailed(detail if what == FAILED else f"A worker ended with {_readable(code)}.")
@@ -115,7 +121,7 @@ class Workers:
         """How many have not served yet."""
         self._failure: WorkerFailed | None = None
 
-    async def run(self, started: Callable[[], None]) -> None:
+    async def run(self, started: Started) -> None:
         """Until told to stop. Raises WorkerFailed if one failed before all served for the first time."""
         async with asyncio.TaskGroup() as group:
             for _ in range(self._settings.workers):
@@ -126,7 +132,7 @@ class Workers:
         if self._failure is not None:
             raise self._failure
 
-    async def _keep(self, started: Callable[[], None]) -> None:
+    async def _keep(self, started: Started) -> None:
         """One worker after the other."""
         backoff = Backoff(LONGEST_PAUSE_SECONDS)
         first = True
@@ -146,14 +152,14 @@ class Workers:
             log.error("worker_ended", pid=worker.pid, ended=_readable(code), next_in_seconds=round(pause, 1))
             await self._or_stopping(asyncio.sleep(pause))
 
-    async def _serve(self, worker: Worker, started: Callable[[], None] | None) -> int:
+    async def _serve(self, worker: Worker, started: Started | None) -> int:
         """Until it ends by itself, or has ended because all are to stop."""
         try:
             await self._or_stopping(worker.until_serving())
             if started is not None and worker.served_since is not None:
                 self._missing -= 1
                 if not self._missing:
-                    started()
+                    started(worker.lacks)
             await self._or_stopping(worker.wait())
         except WorkerFailed as error:
             log.error("worker_failed", pid=worker.pid, detail=str(error))

@@ -7,6 +7,7 @@ pooler there is none: LISTEN and session locks need a session of their own.
 
 import asyncio
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import asyncpg
@@ -14,8 +15,10 @@ import structlog
 
 from app.backoff import Backoff
 from app.db.pool import connect
+from app.errors import DatabaseUnavailable
 from app.metrics import NOBODY, Metrics
 from app.model import SubscriptionId, TopicId
+from app.outage import Outage
 from app.settings import Settings
 
 CHANNEL = "gapless"
@@ -44,8 +47,13 @@ class Ears(Protocol):
 class Listener:
     """`session` numbers the connections and is None without one; all locks end with their session."""
 
-    def __init__(self, settings: Settings, metrics: Metrics = NOBODY) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics = NOBODY, database: Outage | None = None) -> None:
+        """`database` tells of the pool's outages, which are the listener's too unless its way is another."""
         self._metrics = metrics
+        self._outage = Outage(partial(log.warning, "listener_failed"))
+        self._unreachable = self._outage
+        if database is not None and settings.listen_database_url is None:
+            self._unreachable = database
         self.session: int | None = None
         self.sessions = 0
         self.possible = not settings.pooled or settings.listen_database_url is not None
@@ -68,8 +76,11 @@ class Listener:
         while True:
             try:
                 await self._listen(ears, backoff)
+            except DatabaseUnavailable as error:
+                log.debug("not_listening", detail=error.detail)
+                self._unreachable.failed(error.detail)
             except Exception as error:
-                log.warning("listener_failed", error=repr(error))
+                self._outage.failed(repr(error))
             await asyncio.sleep(backoff.next())
 
     async def sleep_keys(self, logs: Collection[tuple[TopicId, int]]) -> Mapping[tuple[TopicId, int], int]:
@@ -108,6 +119,7 @@ class Listener:
             if self.sessions > 1:
                 self._metrics.reconnected()
             self.session, self._connection = self.sessions, connection
+            self._unreachable.worked()
             log.info("listening", session=self.session)
             ears.regained()
             await self._probe(backoff)
@@ -127,8 +139,9 @@ class Listener:
                 async with asyncio.timeout(PROBE_SECONDS):
                     await self._gone.wait()
             except TimeoutError:
-                await self._fetch("select 1")
-                backoff.reset()
+                if await self._fetch("select 1"):
+                    self._outage.worked()
+                    backoff.reset()
         log.warning("listener_lost")
 
     async def _fetch(self, query: str, *parameters: object) -> list[asyncpg.Record]:
@@ -146,7 +159,7 @@ class Listener:
                 self._lose(connection)
                 connection.terminate()
                 if isinstance(error, Exception):
-                    log.warning("listener_failed", error=repr(error))
+                    self._outage.failed(repr(error))
                     return []
                 raise
             return rows

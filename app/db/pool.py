@@ -4,6 +4,7 @@ The pool survives a restart of the server: broken connections are replaced when 
 """
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -12,8 +13,9 @@ from typing import Any
 import asyncpg
 
 from app.errors import DatabaseUnavailable
-from app.masking import without_password
+from app.masking import place_of, without_password
 from app.metrics import NOBODY, Metrics
+from app.outage import Outage
 from app.settings import Settings
 
 APPLICATION_NAME = "gapless"
@@ -69,20 +71,37 @@ def _reasons(dsn: str) -> Iterator[None]:
     try:
         yield
     except (*UNREACHABLE, *_MISCONFIGURED) as error:
-        reason = "no answer" if isinstance(error, TimeoutError) else without_password(str(error))
-        raise DatabaseUnavailable(f"Cannot connect to {without_password(dsn)}: {reason}") from None
+        raise DatabaseUnavailable(cannot_connect(dsn, error)) from None
+
+
+def cannot_connect(dsn: str, error: Exception) -> str:
+    """The place and the reason, for those who run the service; neither is for its callers."""
+    if isinstance(error, TimeoutError):
+        reason = "no answer"
+    elif isinstance(error, OSError) and (error.errno or 0) > 0:
+        reason = os.strerror(error.errno or 0)
+    else:
+        reason = without_password(str(error))
+    return f"Cannot connect to the database at {place_of(dsn)} ({without_password(dsn)}): {reason}"
 
 
 class Pool:
     """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most."""
 
-    def __init__(self, pool: asyncpg.Pool, acquire_seconds: float, metrics: Metrics = NOBODY) -> None:
+    def __init__(
+        self, pool: asyncpg.Pool, dsn: str, acquire_seconds: float, metrics: Metrics, outage: Outage | None
+    ) -> None:
         self._pool = pool
+        self._dsn = dsn
+        self._outage = outage
         self._acquire_seconds = acquire_seconds
         self._metrics = metrics
 
     @classmethod
-    async def open(cls, dsn: str, settings: Settings, metrics: Metrics = NOBODY) -> "Pool":
+    async def open(
+        cls, dsn: str, settings: Settings, metrics: Metrics = NOBODY, outage: Outage | None = None
+    ) -> "Pool":
+        """`outage` is told whether there is a database, whenever a connection is asked for."""
         pool = asyncpg.create_pool(
             dsn,
             min_size=settings.pool_min,
@@ -96,7 +115,7 @@ class Pool:
             reset=_keep_session,
         )
         with _reasons(dsn):
-            return cls(await pool, settings.acquire_seconds, metrics)
+            return cls(await pool, dsn, settings.acquire_seconds, metrics, outage)
 
     @property
     def idle(self) -> int:
@@ -117,11 +136,15 @@ class Pool:
         since = time.perf_counter()
         try:
             connection = await self._pool.acquire(timeout=self._acquire_seconds)
-        except TimeoutError:
+        except TimeoutError as error:
             self._metrics.no_connection()
-            raise DatabaseUnavailable(self._why_late()) from None
+            if self.size >= self.max_size:
+                raise DatabaseUnavailable("Every connection to the database is busy.") from None
+            raise self._away("The database does not answer.", error) from None
         except (*UNREACHABLE, *_MISCONFIGURED) as error:
-            raise DatabaseUnavailable("The database cannot be reached.") from error
+            raise self._away("The database cannot be reached.", error) from error
+        if self._outage is not None:
+            self._outage.worked()
         self._metrics.waited_for_connection(time.perf_counter() - since)
         try:
             yield connection
@@ -130,10 +153,12 @@ class Pool:
             with suppress(asyncpg.PostgresError, *UNREACHABLE):
                 await self._pool.release(connection)
 
-    def _why_late(self) -> str:
-        if self.size >= self.max_size:
-            return "Every connection to the database is busy."
-        return "The database does not answer."
+    def _away(self, detail: str, error: Exception) -> DatabaseUnavailable:
+        away = DatabaseUnavailable(detail)
+        if self._outage is not None:
+            self._outage.failed(cannot_connect(self._dsn, error))
+            away.told = True
+        return away
 
     async def close(self) -> None:
         """Close every connection; calls that still run get a few seconds."""

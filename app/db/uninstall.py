@@ -15,10 +15,14 @@ where n.nspname = 'gapless' and c.relkind = 'r' and c.relispartition
 limit $1"""
 
 
-async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str]:
-    """Drop the schema and the roles; return the roles kept because something else depends on them."""
+async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str] | None:
+    """Drop the schema and the roles; return the roles kept because something else depends on them.
+
+    None where there was neither the schema nor a role that could go.
+    """
     async with session(dsn, lock_seconds=wait_seconds) as connection:
         await take_lock(connection, wait_seconds)
+        installed = await connection.fetchval("select to_regnamespace('gapless') is not null")
         try:
             # One transaction for thousands of segments would exhaust the lock table.
             while names := [row[0] for row in await connection.fetch(_SEGMENTS, BATCH_TABLES)]:
@@ -28,7 +32,8 @@ async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str]:
             raise DatabaseUnavailable("The schema is in use. Stop what uses it, then try again.") from None
         found = await connection.fetch("select rolname::text from pg_roles where rolname = any($1)", ROLES)
         roles = sorted(row[0] for row in found)
-        return [role for role in roles if not await _dropped(connection, role)]
+        kept = [role for role in roles if not await _dropped(connection, role)]
+        return kept if installed or kept != roles else None
 
 
 async def _dropped(connection: asyncpg.Connection, role: str) -> bool:

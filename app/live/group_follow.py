@@ -237,7 +237,7 @@ class GroupFollow:
 
     def _gone(self) -> SubscriptionNotFound:
         topic, group = self._topic.name, self._subscription.name
-        return SubscriptionNotFound(f'topic "{topic}" has another subscription "{group}" now')
+        return SubscriptionNotFound(f'topic "{topic}" has another group "{group}" now')
 
     @staticmethod
     def _now() -> float:

@@ -4,16 +4,18 @@ Runs beside the tail, so that a look at one topic delays nobody's events.
 """
 
 import asyncio
+from functools import partial
 
 import structlog
 
 from app.backoff import Backoff
-from app.errors import TopicNotFound
+from app.errors import TopicNotFound, is_told
 from app.live.protocols import LogReader
 from app.live.signal import Signal
 from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
 from app.model import TopicId
+from app.outage import Outage
 
 ROUND_SECONDS = 15.0
 ROUND_MAX_TOPICS = 20
@@ -66,17 +68,20 @@ class Inspector:
 
     async def run(self) -> None:
         backoff = Backoff()
+        outage = Outage(partial(log.warning, "inspection_failed"))
         while True:
             await self._changed.wait_until(self._next_look())
             self._changed.clear()
             try:
                 await self._look()
             except Exception as error:
-                log.warning("inspection_failed", error=repr(error))
+                if not is_told(error):
+                    outage.failed(repr(error))
                 self._all_suspect = True
                 await asyncio.sleep(backoff.next())
             else:
                 backoff.reset()
+                outage.worked()
 
     def _next_look(self) -> float:
         now = self._now()

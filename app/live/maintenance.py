@@ -3,11 +3,13 @@
 import asyncio
 import itertools
 import random
+from functools import partial
 from typing import Protocol
 
 import structlog
 
 from app.errors import GaplessError
+from app.outage import Outage
 
 SPREAD = 0.2
 
@@ -43,6 +45,8 @@ class Maintenance:
         self._store = store
         self._every_seconds = every_seconds
         self._cleaning_seconds = cleaning_seconds
+        self._outage = Outage(partial(log.warning, "maintenance_failed"))
+        self._fault = Outage(partial(log.error, "maintenance_failed"))
 
     async def run(self) -> None:
         """Until cancelled; the first round comes at once."""
@@ -68,10 +72,12 @@ class Maintenance:
         try:
             done = await self._store.maintain(step)
         except GaplessError as error:
-            log.warning("maintenance_failed", step=step, code=error.code, detail=error.detail)
+            if not error.told:
+                reason = f"{error.code}: {error.detail}"
+                self._outage.failed(reason, step=step, code=error.code, detail=error.detail)
             return None
-        except Exception:
-            log.exception("maintenance_failed", step=step)
+        except Exception as error:
+            self._fault.failed(repr(error), step=step, exc_info=error)
             return None
         if done:
             tell = log.info if step in REMOVING else log.debug

@@ -9,12 +9,13 @@ only a net under a connection that died unnoticed.
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 
 import structlog
 
 from app.backoff import Backoff
-from app.errors import PartitionNotFound
+from app.errors import PartitionNotFound, is_told
 from app.live.bucket import Cursor
 from app.live.inspector import Inspector
 from app.live.pace import Pace
@@ -26,6 +27,7 @@ from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
 from app.metrics import NOBODY, Metrics
 from app.model import Event, TailPosition, Topic, TopicId
+from app.outage import Outage
 
 log = structlog.get_logger(__name__)
 
@@ -102,16 +104,18 @@ class Tail:
 
     async def run(self) -> None:
         backoff = Backoff()
+        outage = Outage(partial(log.warning, "tail_failed"))
         while True:
             await self._wait_for_work()
             try:
                 await self._cycle()
             except Exception as error:
-                seconds = backoff.next()
-                log.warning("tail_failed", error=repr(error), again_in_seconds=round(seconds, 2))
-                await asyncio.sleep(seconds)
+                if not is_told(error):
+                    outage.failed(repr(error))
+                await asyncio.sleep(backoff.next())
             else:
                 backoff.reset()
+                outage.worked()
 
     async def _wait_for_work(self) -> None:
         while True:

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Protocol
 
 import structlog
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from app.errors import GaplessError
+from app.errors import GaplessError, is_told
 from app.model import Measurement
+from app.outage import Outage
 
 PATIENCE_SECONDS = 5.0
 LOGS_PER_TOPIC = 4
@@ -32,6 +34,7 @@ class DatabaseGauges:
         self._max_topics = max_topics
         self._keep_seconds = keep_seconds
         self._now = now
+        self._outage = Outage(partial(log.warning, "database_not_measured"))
         self._measuring = asyncio.Lock()
         self._measured_at: float | None = None
         self._found: Measurement | None = None
@@ -48,7 +51,8 @@ class DatabaseGauges:
                     )
             except (GaplessError, TimeoutError) as error:
                 self._found = None
-                log.warning("database_not_measured", error=type(error).__name__)
+                if not is_told(error):
+                    self._outage.failed(type(error).__name__)
             self._measured_at = self._now()
 
     def collect(self) -> Iterable[Metric]:

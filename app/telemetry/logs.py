@@ -6,6 +6,7 @@ exception says about a value is left out, as that may be somebody's data.
 
 import json
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from structlog.typing import EventDict, WrappedLogger
 
 from app.errors import GaplessError, SetupError
 from app.masking import without_secrets
+from app.settings import unknown_variables
 
 VALUE_BYTES = 1024
 TRACE_BYTES = 16 * 1024
@@ -59,7 +61,16 @@ def configure(form: Format | None = None, level: str = "info", out: TextIO | Non
         other = logging.getLogger(name)
         other.handlers = []
         other.propagate = True
+    # It warns of each attempt to have its least connections back; our pool tells of the outage.
+    logging.getLogger("asyncpg.pool").setLevel(logging.ERROR)
     logging.captureWarnings(True)
+
+
+def warn_of_unknown_variables() -> None:
+    """A setting that is misspelt has no effect, and must not be found out by what does not happen."""
+    for name, meant in unknown_variables(os.environ).items():
+        more = {} if meant is None else {"did_you_mean": meant}
+        structlog.get_logger(__name__).warning("unknown_setting_ignored", name=name, **more)
 
 
 class _Forward(logging.Handler):

@@ -58,7 +58,7 @@ begin
   if v_topic.semantics = 'queue' and p_group <> 'default' then
     raise exception using
       errcode = 'GP011',
-      message = format('topic "%s" is a queue: its one subscription is "default"', p_topic),
+      message = format('topic "%s" is a queue: its one group is "default"', p_topic),
       detail = '{"field":"semantics","current":"queue"}';
   end if;
 
@@ -75,7 +75,7 @@ begin
     if v_there.status = 'CANCELLED' then
       raise exception using
         errcode = 'GP011',
-        message = format('subscription "%s" was cancelled; delete it first', p_group),
+        message = format('group "%s" was cancelled; delete it first', p_group),
         detail = json_build_object('status', v_there.status, 'reason', v_there.reason)::text;
     end if;
     v_wanted.start := v_start;
@@ -91,8 +91,8 @@ begin
         errcode = 'GP011',
         message = case
           when v_field in ('start', 'ordering', 'delivery')
-          then format('subscription "%s" has another %s, which cannot change', p_group, v_field)
-          else format('subscription "%s" has another %s; change it with PATCH or gapless.alter_subscription()', p_group, v_field)
+          then format('group "%s" has another %s, which cannot change', p_group, v_field)
+          else format('group "%s" has another %s; change it with PATCH or gapless.alter_subscription()', p_group, v_field)
         end,
         detail = jsonb_build_object('field', v_field, 'current', to_jsonb(v_there) -> v_field)::text;
     end if;

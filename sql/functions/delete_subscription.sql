@@ -16,7 +16,7 @@ begin
   if (v_found.topic).semantics = 'queue' then
     raise exception using
       errcode = 'GP011',
-      message = format('topic "%s" is a queue: its subscription lives as long as it does', p_topic),
+      message = format('topic "%s" is a queue: its group lives as long as it does', p_topic),
       detail = '{"field":"semantics","current":"queue"}';
   end if;
   perform gapless.audit(

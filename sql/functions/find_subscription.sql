@@ -17,7 +17,7 @@ begin
   if not found then
     raise exception using
       errcode = 'GP010',
-      message = format('topic "%s" has no subscription "%s"', p_topic, left(p_group, 200)),
+      message = format('topic "%s" has no group "%s"', p_topic, left(p_group, 200)),
       hint = 'Create it with PUT /v1/topics/{topic}/subscriptions/{group} or gapless.create_subscription().';
   end if;
 end

@@ -23,7 +23,7 @@ begin
   where s.subscription_id = (v_found.subscription).subscription_id
   for no key update;
   if not found then
-    raise exception using errcode = 'GP010', message = 'the subscription was deleted';
+    raise exception using errcode = 'GP010', message = 'the group was deleted';
   end if;
 end
 $$;

@@ -10,7 +10,7 @@ begin
   if p_subscription.status = 'CANCELLED' then
     raise exception using
       errcode = p_errcode,
-      message = format('subscription "%s" was cancelled', p_subscription.name),
+      message = format('group "%s" was cancelled', p_subscription.name),
       detail = json_build_object('status', p_subscription.status, 'reason', p_subscription.reason)::text;
   end if;
 end

@@ -15,7 +15,7 @@ begin
   if v_subscription.status not in ('ACTIVE', 'PAUSED') then
     raise exception using
       errcode = 'GP011',
-      message = format('subscription "%s" is %s', p_group, v_subscription.status),
+      message = format('group "%s" is %s', p_group, v_subscription.status),
       detail = json_build_object('status', v_subscription.status, 'reason', v_subscription.reason)::text;
   end if;
   if v_subscription.status = 'ACTIVE' then

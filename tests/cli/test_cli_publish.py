@@ -80,8 +80,9 @@ async def test_text_is_published_as_a_json_string(url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{"], "neither a file nor JSON"),
-        (["missing.ndjson"], "neither a file nor JSON"),
+        (["{"], "there is no file '{', and it is not JSON; give JSON, such as '{\"order\": 1}'"),
+        (["missing.ndjson"], "there is no file 'missing.ndjson'"),
+        ([""], "there is no data; give JSON, such as"),
         (["1", "--type", "a", "--type-field", "b"], "not both"),
         (["1", "--key", "a", "--key-value", "b"], "not both"),
         (["1", "--text", "--key", "a"], "no fields"),
@@ -94,6 +95,18 @@ async def test_what_makes_no_sense_is_a_usage_error(url: str, arguments: list[st
     result = await gapless("publish", "orders", *arguments, url=url)
     assert result.code == 2
     assert said in result.err
+
+
+async def test_an_input_without_lines_is_told_and_no_failure(url: str, tmp_path: Path) -> None:
+    await create(url)
+    file = tmp_path / "empty.ndjson"
+    file.write_bytes(b"\n\n")
+    for arguments, name in ((["-"], "standard input"), ([str(file)], str(file))):
+        done = await gapless("publish", "orders", *arguments, url=url, stdin=b"")
+        assert (done.code, done.out) == (0, b"")
+        assert done.err == f"nothing was published to orders: {name} has no lines\n"
+    counted = await gapless("publish", "orders", "-", "--json", url=url, stdin=b"")
+    assert counted.json_lines[0]["published"] == 0
 
 
 async def test_an_unknown_topic_is_told_before_anything_is_read(url: str) -> None:

@@ -1,21 +1,36 @@
 """`gapless serve` as a newcomer meets it, with a PostgreSQL of its own; `migrate` and `uninstall`."""
 
 import asyncio
+import json
 import os
 import re
+import shlex
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 
+from app.outage import AGAIN_SECONDS
 from tests.support.cli import GAPLESS, environment, gapless
+from tests.support.databases import Databases, database_name
+from tests.support.problems import problem
+from tests.support.proxy import FaultProxy, Target
+from tests.support.service import ProcessService
 from tests.support.wait import PATIENCE_SECONDS, until
 
 FIRST_START_SECONDS = 60.0
+README = Path(__file__).parents[2] / "README.md"
+README_TOUR = (
+    README.read_text().partition("source .venv/bin/activate\n\n")[2].partition("\n```")[0].splitlines()
+)
+"""What the README tries first."""
 
 
 class Served:
@@ -88,18 +103,16 @@ def alive(pid: int) -> bool:
 
 async def test_one_command_serves_and_says_what_to_try_next(served: Served) -> None:
     assert "Authentication is off: any program on this machine can do everything." in served.printed
-    for command in (
-        "topic create orders",
-        'publish orders \'{"hello": "world"}\'',
-        "tail orders --from earliest",
-    ):
-        assert f"gapless --url {served.url} {command}" in served.printed
+    tour = [line.removeprefix("gapless ") for line in README_TOUR]
+    assert [command.split()[0] for command in tour] == ["topic", "publish", "tail"]
+    for command in tour:
+        assert f"gapless --url {served.url} {command}\n" in served.printed
     async with httpx.AsyncClient(base_url=served.url, timeout=30) as client:
         assert "<title>Gapless</title>" in (await client.get("/")).text
-    assert (await gapless("topic", "create", "orders", url=served.url)).code == 0
-    assert (await gapless("publish", "orders", '{"hello": "world"}', url=served.url)).code == 0
-    tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "1", url=served.url)
-    assert tailed.json_lines[0]["data"] == {"hello": "world"}
+    for command in tour[:2]:
+        assert (await gapless(*shlex.split(command), url=served.url)).code == 0
+    tailed = await gapless(*shlex.split(tour[2]), "--max", "1", url=served.url)
+    assert tailed.json_lines[0]["data"] == {"order": 1, "total": 1.10}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -205,7 +218,10 @@ async def test_a_database_is_migrated_once_and_uninstalled_only_on_yes(empty_dsn
     try:
         assert (await run_with(empty_dsn, "uninstall"))[0] == 2
         assert await connection.fetchval("select to_regnamespace('gapless') is not null")
-        assert (await run_with(empty_dsn, "uninstall", "--yes"))[0] == 0
+        code, out, _ = await run_with(empty_dsn, "uninstall", "--yes")
+        assert (code, out.startswith("removed the schema gapless")) == (0, True)
+        code, out, _ = await run_with(empty_dsn, "uninstall", "--yes")
+        assert (code, out) == (0, "nothing to remove: the database has no schema gapless\n")
         assert await connection.fetchval("select to_regnamespace('gapless') is null")
     finally:
         await connection.close()
@@ -219,6 +235,68 @@ async def test_serve_migrates_a_database_of_ones_own_when_asked(tmp_path: Path, 
 
     await until(created)
     assert await served.end() == 0
+
+
+def logged(service: ProcessService, event: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in service.output.splitlines() if line.startswith("{")]
+    return [line for line in lines if line["event"] == event]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_without_its_database_it_says_so_plainly_and_rarely_and_goes_on_trying(
+    databases: Databases, dsn: str, workers: int
+) -> None:
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        proxy.refuse()
+        through = f"postgresql://postgres:s3cret@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        service = ProcessService({"database_url": through, "workers": workers, "maintenance_seconds": 0.2})
+        async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=service.base_url) as client:
+            stack.push_async_exit(service)
+            begun = time.monotonic()
+            await service.start(wait=False)
+            await until(lambda: "Ctrl-C stops it." in service.output, FIRST_START_SECONDS)
+            assert "HAS NO DATABASE" in service.output
+            assert f"Cannot connect to the database at 127.0.0.1 port {proxy.port} " in service.output
+            assert "Try next" not in service.output
+            for _ in range(20):
+                problem(await client.get("/readyz"), 503, "database_unavailable")
+                await asyncio.sleep(0.1)
+            told = [line["detail"] for line in logged(service, "database_unavailable")]
+            assert all(f"127.0.0.1 port {proxy.port}" in detail for detail in told)
+            often = 1 + (time.monotonic() - begun) // AGAIN_SECONDS
+            assert workers <= len(told) <= workers * len(set(told)) * often
+            assert service.output.count('"level":"warning"') == len(told), service.output
+            proxy.heal()
+            await service.until_ready()
+            await until(lambda: len(logged(service, "database_is_back")) == workers)
+            assert "s3cret" not in service.output
+
+
+async def test_a_database_that_goes_away_is_told_once_and_so_is_its_return(
+    databases: Databases, dsn: str
+) -> None:
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        async with ProcessService({"database_url": through, "maintenance_seconds": 0.2}) as service:
+            proxy.refuse()
+            proxy.cut()
+            await until(lambda: logged(service, "database_unavailable"))
+            # The pool tries by itself to have its least connections, after one second and then two.
+            await asyncio.sleep(3.5)
+            told = [json.loads(line) for line in service.output.splitlines() if '"level":"warning"' in line]
+            assert not any("exception" in line for line in told), told
+            assert len(told) <= 3 + len({line.get("detail") for line in told}), told
+            proxy.heal()
+            await until(lambda: logged(service, "database_is_back"))
+            await service.until_ready()
+
+
+async def test_names_that_are_no_settings_are_told_at_the_start(dsn: str) -> None:
+    given = {"database_url": dsn, "pol_max": "s3cret", "shoe_size": 43, "test_postgres_bin": "/x"}
+    async with ProcessService(given) as service:
+        told = {line["name"]: line.get("did_you_mean") for line in logged(service, "unknown_setting_ignored")}
+        assert told == {"GAPLESS_POL_MAX": "GAPLESS_POOL_MAX", "GAPLESS_SHOE_SIZE": None}
+        assert "s3cret" not in service.output
 
 
 async def test_the_schema_can_be_printed_for_psql_without_a_database() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
@@ -9,6 +11,29 @@ import pytest
 from app import __version__
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.service import ThreadService
+
+TLS_ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
+"""What a server that speaks TLS says to anything else."""
+NGINX_SAYS = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 45\r\n\r\n"
+    b"The plain HTTP request was sent to HTTPS port"
+)
+
+
+@asynccontextmanager
+async def answering(said: bytes) -> AsyncIterator[int]:
+    """A server that says the same to everybody, whatever was asked; its port."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(said)
+        writer.write_eof()
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
 
 
 @pytest.fixture
@@ -123,6 +148,26 @@ async def test_the_address_comes_from_the_command_the_options_or_the_environment
     assert (await gapless("--url", url, "topic", "list")).code == 0
     assert (await gapless("topic", "list", url=url)).code == 0
     assert (await gapless("topic", "list", "--url", "ftp://x")).code == 2
+
+
+async def test_the_address_may_end_as_paths_begin(url: str) -> None:
+    for address in (f"{url}/", f"{url}/v1", f"{url}/v1/"):
+        assert (await gapless("topic", "list", "--url", address)).code == 0
+
+
+async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
+    to_plain = await gapless("topic", "list", "--url", url.replace("http://", "https://"))
+    assert (to_plain.code, to_plain.err.count("\n")) == (3, 1)
+    assert "does not speak TLS" in to_plain.err
+    assert "begins with http://" in to_plain.err
+    for said in (TLS_ALERT, b""):
+        async with answering(said) as port:
+            to_tls = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
+        assert (to_tls.code, to_tls.err.count("\n")) == (3, 1)
+        assert "if it speaks TLS its address begins with https://" in to_tls.err
+    async with answering(NGINX_SAYS) as port:
+        to_nginx = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
+    assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
 
 
 async def test_the_version_and_every_help_text_come_without_a_server() -> None:

@@ -144,7 +144,7 @@ async def test_r35_no_secret_is_in_the_log_the_process_list_the_metrics_or_an_an
             await connection.execute(
                 "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", name
             )
-            await until(lambda: "listener_failed" in service.output)
+            await until(lambda: "not permitted to log in" in service.output)
 
             async def none_is_left() -> bool:
                 sessions = "select count(*) from pg_stat_activity where usename = $1"

@@ -24,6 +24,7 @@ from tests.support.databases import as_service
 from tests.support.effort import effort
 from tests.support.http_group import create_group
 from tests.support.ports import free_port
+from tests.support.problems import problem
 from tests.support.rolling import BATCH, Clients
 from tests.support.rude import Rude
 from tests.support.service import SERVE, ProcessService, ThreadService
@@ -355,7 +356,7 @@ def _served(service: ProcessService) -> list[tuple[str, str]]:
 async def test_metrics_are_not_for_those_outside(proxy: Proxy, tmp_path: Path) -> None:
     async with Upstream() as upstream, proxy([upstream.port], tmp_path) as url:
         async with patient() as client:
-            assert (await client.get(f"{url}/metrics")).status_code == 404
+            problem(await client.get(f"{url}/metrics"), 404, "not_found")
         assert not upstream.requests
 
 

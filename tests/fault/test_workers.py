@@ -227,7 +227,7 @@ async def test_workers_that_cannot_serve_end_the_service_and_it_says_why(dsn: st
         pytest.raises(SetupError, match="A worker ended with code 1"),
     ):
         await supervise(
-            settings, nothing_to_serve_on, migrate_first=False, started=lambda: started.append(True)
+            settings, nothing_to_serve_on, migrate_first=False, started=lambda _: started.append(True)
         )
     assert not started
 

@@ -119,11 +119,11 @@ async def test_s28_it_hears_again_after_the_server_was_away(
                 server.stop()
                 await until(lambda: live.listener.session is None)
                 # So many that they have become rare.
-                failures = capsys.readouterr().out.count("listener_failed")
+                failures = capsys.readouterr().out.count("not_listening")
 
                 def failed() -> bool:
                     nonlocal failures
-                    failures += capsys.readouterr().out.count("listener_failed")
+                    failures += capsys.readouterr().out.count("not_listening")
                     return failures >= effort(6, 100)
 
                 await until(failed, effort(PATIENCE_SECONDS, 200))

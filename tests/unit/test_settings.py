@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.settings import Settings
+from app.settings import Settings, unknown_variables
 
 JWT: dict[str, Any] = {
     "jwt_issuer": "https://issuer.example",
@@ -136,3 +136,22 @@ def test_allowed_hosts_are_names_addresses_and_stars(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("GAPLESS_ALLOWED_HOSTS", "app.example, *.app.example,192.0.2.1,[fd00::1],")
     assert Settings().allowed_hosts == ["app.example", "*.app.example", "192.0.2.1", "[fd00::1]"]
     assert Settings(allowed_hosts="*").allowed_hosts == ["*"]
+
+
+def test_names_that_are_no_settings_are_found_with_the_one_that_was_meant() -> None:
+    assert unknown_variables(["GAPLESS_POL_MAX", "gapless_ports", "GAPLESS_SHOE_SIZE"]) == {
+        "GAPLESS_POL_MAX": "GAPLESS_POOL_MAX",
+        "GAPLESS_SHOE_SIZE": None,
+        "gapless_ports": "GAPLESS_PORT",
+    }
+
+
+def test_every_setting_and_what_others_set_are_known() -> None:
+    settings = [f"GAPLESS_{name.upper()}" for name in Settings.model_fields]
+    of_others = [
+        "GAPLESS_URL", "GAPLESS_TOKEN", "GAPLESS_TOKEN_FILE", "GAPLESS_TEST_POSTGRES_BIN",
+        "GAPLESS_OWNER_PASSWORD", "DATABASE_URL", "PATH",
+        "GAPLESS_SERVICE_HOST", "GAPLESS_SERVICE_PORT_HTTP", "GAPLESS_PORT_8080_TCP_ADDR",
+        "GAPLESS_WEB_SERVICE_HOST",
+    ]  # fmt: skip
+    assert unknown_variables([*settings, "gapless_pool_max", *of_others]) == {}
