@@ -26,15 +26,15 @@ class Flaw(NamedTuple):
 
 def storable(document: bytes, depth: int = MAX_DEPTH) -> bool:
     """Whether JSON text has no flaw. Of what is not JSON it is only certain that it nests no deeper."""
-    try:
-        document.decode()
-    except UnicodeDecodeError:
+    if not _is_utf8(document):
         return False
     if b"\\" in document and _AWKWARD_ESCAPE.search(document):
         document = _neutral(document)
         if _UNSTORABLE.search(document):
             return False
-    return _numbers_fit(document) and _height_fits(document, depth)
+    skeleton = _skeleton(document)
+    numbers_fit = _numbers_are_short(skeleton) or _first_out_of_range(document) is None
+    return numbers_fit and _height_fits(skeleton, depth)
 
 
 def flaws(document: bytes, depth: int = MAX_DEPTH) -> list[Flaw]:
@@ -44,8 +44,19 @@ def flaws(document: bytes, depth: int = MAX_DEPTH) -> list[Flaw]:
     except UnicodeDecodeError as error:
         return [Flaw(Refusal.INVALID_UTF8, "These bytes are not UTF-8.", error.start)]
     neutral = _neutral(document)
-    found = [_unstorable(neutral), _out_of_range(neutral), _too_deep(document, neutral, depth)]
+    skeleton = _skeleton(neutral)
+    found = [_unstorable(neutral), _out_of_range(neutral, skeleton), _too_deep(document, skeleton, depth)]
     return [flaw for flaw in found if flaw is not None]
+
+
+def _is_utf8(document: bytes) -> bool:
+    if document.isascii():
+        return True
+    try:
+        document.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 _AWKWARD_ESCAPE = re.compile(rb'\\(?:["\\]|u0000|u[dD][89a-fA-F])')
@@ -73,33 +84,42 @@ def _unstorable(neutral: bytes) -> Flaw | None:
     return Flaw(Refusal.UNSTORABLE_CHARACTER, detail, found.start())
 
 
-def _shape() -> bytes:
-    table = bytearray(b"x" * 256)
-    for characters, mark in ((b"0123456789", b"0"), (b"eE", b"e"), (b"+-", b"-"), (b",]} \t\r\n", b",")):
-        for character in characters:
-            table[character] = mark[0]
-    return bytes(table)
+_KINDS = {
+    b"0": b"0123456789",
+    b"e": b"eE",
+    b"-": b"+-",
+    b",": b", \t\r\n",
+    b"[": b"[{",
+    b"]": b"]}",
+    b'"': b'"',
+}
+_KIND = bytes(
+    next((kind for kind, members in _KINDS.items() if byte in members), b"x")[0] for byte in range(256)
+)
+# Letters of no hexadecimal digit: those are left, so that few digits meet an "e" that was not beside them.
+_LEFT_OUT = b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ" + bytes(range(0x80, 0x100))
+_SAMPLE = 4096
 
 
-_SHAPE = _shape()
+def _skeleton(neutral: bytes) -> bytes:
+    """The kind of each character that matters to numbers and nesting, and of some others."""
+    # Few strings are cut out at once, which is cheaper than to look at each of their characters.
+    if neutral.count(b'"', 0, _SAMPLE) * 20 < min(len(neutral), _SAMPLE):
+        neutral = b" ".join(neutral.split(b'"')[::2])
+    return neutral.translate(_KIND, _LEFT_OUT)
+
+
 # A number can only be too long with a third of the digits in one run, or an exponent of three digits or more.
 _LONG_RUN = b"0" * (MAX_DIGITS // 3)
-_LONG_EXPONENT = re.compile(rb"0e-?000++(?![^,])")
+_LONG_EXPONENT = re.compile(rb"0e-?000++(?![^,\]])")
 _SMALL_EXPONENT = rb"[eE][-+]?+(?:[0-9]{1,2}|[0-2][0-9]{2}|3[0-5][0-9])"
 _SHORT = rb"[0-9]{1,30}+(?:\.[0-9]{1,30}+)?+(?:" + _SMALL_EXPONENT + rb")?(?![0-9.eE])"
 _NUMBER = rb"([0-9]++)(?:\.([0-9]++))?+(?:[eE]([-+]?+[0-9]++))?+"
 _LONG_NUMBER = re.compile(rb'(?:[^"0-9]++|"[^"]*+"|' + _SHORT + rb")*+" + _NUMBER)
-_SAMPLE = 4096
 
 
-def _numbers_fit(neutral: bytes) -> bool:
-    # With few strings it is cheaper to cut them out at once; with many, to look first.
-    if neutral.count(b'"', 0, _SAMPLE) * 20 < min(len(neutral), _SAMPLE):
-        neutral = b" ".join(neutral.split(b'"')[::2])
-    shape = neutral.translate(_SHAPE)
-    if _LONG_RUN in shape or _LONG_EXPONENT.search(shape):
-        return _first_out_of_range(neutral) is None
-    return True
+def _numbers_are_short(skeleton: bytes) -> bool:
+    return not (_LONG_RUN in skeleton or _LONG_EXPONENT.search(skeleton))
 
 
 def _first_out_of_range(neutral: bytes) -> int | None:
@@ -115,8 +135,8 @@ def _first_out_of_range(neutral: bytes) -> int | None:
     return None
 
 
-def _out_of_range(neutral: bytes) -> Flaw | None:
-    position = None if _numbers_fit(neutral) else _first_out_of_range(neutral)
+def _out_of_range(neutral: bytes, skeleton: bytes) -> Flaw | None:
+    position = None if _numbers_are_short(skeleton) else _first_out_of_range(neutral)
     if position is None:
         return None
     detail = f"A number has more than {MAX_DIGITS} digits, as written or written out."
@@ -133,20 +153,18 @@ def _fits_written_out(whole: int, fraction: int, exponent: bytes, negative: bool
     return whole + max(fraction, int(shift)) <= MAX_DIGITS
 
 
-_TO_SQUARE = bytes.maketrans(b"{}", b"[]")
-_UNMARKED = bytes(set(range(256)) - set(b'[]{}"'))
 _TO_STEP = bytes.maketrans(b"[]", b"\x01\xff")
 _ROUNDS = 8
 
 
 def nests_at_most(document: bytes, depth: int) -> bool:
-    return _height_fits(_neutral(document), depth)
+    return _height_fits(_skeleton(_neutral(document)), depth)
 
 
-def _height_fits(neutral: bytes, depth: int) -> bool:
-    if len(neutral) < _SAMPLE and neutral.count(b"{") + neutral.count(b"[") <= depth:
+def _height_fits(skeleton: bytes, depth: int) -> bool:
+    if len(skeleton) < _SAMPLE and skeleton.count(b"[") <= depth:
         return True
-    marks = neutral.translate(_TO_SQUARE, _UNMARKED)
+    marks = skeleton.translate(None, b"0e-,x")
     # Quotes side by side have no bracket between them; what is in quotes once they are gone lies in strings.
     marks = marks.replace(b'""', b"")
     if b'"' in marks:
@@ -162,8 +180,8 @@ def _height_fits(neutral: bytes, depth: int) -> bool:
     return rounds + max(accumulate(memoryview(marks.translate(_TO_STEP)).cast("b"))) <= depth
 
 
-def _too_deep(document: bytes, neutral: bytes, depth: int) -> Flaw | None:
-    position = None if _height_fits(neutral, depth) else first_deep(document, depth)
+def _too_deep(document: bytes, skeleton: bytes, depth: int) -> Flaw | None:
+    position = None if _height_fits(skeleton, depth) else first_deep(document, depth)
     if position is None:
         return None
     return Flaw(Refusal.TOO_DEEP, f"The data nests more than {MAX_DEPTH} levels deep.", position)

@@ -49,7 +49,7 @@ def _quickly(document: bytes, limits: Limits, transaction_id: str | None) -> lis
     tail = _TAIL.search(document, len(document) - _TAIL_REACH)
     if head is None or tail is None or may_be_many(document, limits) or not storable(document, MAX_DEPTH + 3):
         return None
-    return from_array(memoryview(document)[head.end() : tail.start() + 1], limits, transaction_id)
+    return from_array(document, slice(head.end(), tail.start() + 1), limits, transaction_id)
 
 
 def _events_array(document: bytes) -> bytes:

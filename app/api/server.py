@@ -6,6 +6,7 @@ way the server was told: by a signal, or by `should_exit` from another thread.
 """
 
 import asyncio
+import ctypes
 import gc
 import logging
 import math
@@ -13,7 +14,7 @@ import signal
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -26,6 +27,9 @@ from app.settings import Settings
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GC_THRESHOLDS = (20_000, 20, 20)
+# Names and numbers of glibc, <malloc.h>.
+M_TRIM_THRESHOLD, KEPT_BYTES = -1, 16 * 1024 * 1024
+M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 4 * 1024 * 1024
 
 
 class Server(uvicorn.Server):
@@ -105,6 +109,7 @@ def run(app: FastAPI, listener: socket.socket, started: Callable[[], None], sett
         signal.signal(number, lambda number, frame: None)
     # Requests and streams leave few cycles behind; with many streams open, looking for them is dear.
     gc.set_threshold(*GC_THRESHOLDS)
+    _keep_freed_memory()
     config = uvicorn.Config(
         app,
         lifespan="on",
@@ -120,6 +125,14 @@ def run(app: FastAPI, listener: socket.socket, started: Callable[[], None], sett
         if failures:
             raise failures[0] from None
         raise
+
+
+def _keep_freed_memory() -> None:
+    """Batches come and go by the megabyte; given back each time, all their pages would be faulted in anew."""
+    with suppress(AttributeError):  # Another C library than glibc has other ways.
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+        mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
 
 
 @contextmanager

@@ -5,44 +5,58 @@ here would be accepted there, with the same result. The text must have passed th
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
 from app.api.drafts import Limits, decode_base64, encode_headers, event_bytes
 from app.api.items import torn
 from app.api.rfc3339 import parse_time
-from app.api.text_rules import MAX_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TOKEN_BYTES, text_fault
+from app.api.text_rules import (
+    MAX_BYTES,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MAX_TEXT_BYTES,
+    MAX_TOKEN_BYTES,
+    text_fault,
+)
 from app.model import NewEvent
+
+# In characters, of which no text has more than bytes.
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_BYTES)]
+_Token = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TOKEN_BYTES)]
 
 
 class _Event(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     data: msgspec.Raw = msgspec.Raw()
     data_base64: str | None = None
-    key: str | None = None
-    type: str | None = None
-    id: str | None = None
-    source: str | None = None
-    subject: str | None = None
+    key: _Text | None = None
+    type: _Text | None = None
+    id: _Text | None = None
+    source: _Text | None = None
+    subject: _Text | None = None
     time: str | None = None
-    datacontenttype: str | None = None
+    datacontenttype: _Token | None = None
     headers: msgspec.Raw = msgspec.Raw()
-    transaction_id: str | None = None
+    transaction_id: _Token | None = None
 
 
 _ARRAY = msgspec.json.Decoder(list[_Event])
 _LINE = msgspec.json.Decoder(_Event)
 _HEADERS = msgspec.json.Decoder(dict[str, str] | None)
-# Below this, a text in ASCII needs no closer look, whichever attribute it is.
-_SHORT = min(MAX_BYTES.values())
 _SHORT_HEADERS = 16 * 1024
 
 
-def from_array(array: memoryview, limits: Limits, transaction_id: str | None) -> list[NewEvent] | None:
+def from_array(
+    document: bytes, place: slice, limits: Limits, transaction_id: str | None
+) -> list[NewEvent] | None:
+    """The events of the array at a place in the document."""
+    array = memoryview(document)[place]
     try:
         decoded = _ARRAY.decode(array)
     except msgspec.DecodeError:
         return None
-    return _new_events(decoded, array.nbytes, limits, transaction_id)
+    return _new_events(decoded, array.nbytes, _is_printable(document), limits, transaction_id)
 
 
 def from_lines(lines: Sequence[bytes], limits: Limits, transaction_id: str | None) -> list[NewEvent] | None:
@@ -51,15 +65,21 @@ def from_lines(lines: Sequence[bytes], limits: Limits, transaction_id: str | Non
         decoded = [_LINE.decode(line) for line in lines]
     except msgspec.DecodeError:
         return None
-    return _new_events(decoded, max(map(len, lines), default=0), limits, transaction_id)
+    printable = all(map(_is_printable, lines))
+    return _new_events(decoded, max(map(len, lines), default=0), printable, limits, transaction_id)
+
+
+def _is_printable(document: bytes) -> bool:
+    """Whether texts of this JSON can only be of printable ASCII, as the decoder refuses what is below."""
+    return document.isascii() and b"\\" not in document and b"\x7f" not in document
 
 
 def _new_events(
-    decoded: Sequence[_Event], largest: int, limits: Limits, transaction_id: str | None
+    decoded: Sequence[_Event], largest: int, printable: bool, limits: Limits, transaction_id: str | None
 ) -> list[NewEvent] | None:
     events = []
     for item in decoded:
-        event = _new_event(item, transaction_id)
+        event = _new_event(item, transaction_id) if printable or _texts_fit(item) else None
         if event is None:
             return None
         if largest > limits.max_event_bytes < event_bytes(event.data, event.data_bytes, event.headers):
@@ -71,19 +91,17 @@ def _new_events(
 
 
 def _new_event(item: _Event, request_transaction: str | None) -> NewEvent | None:
-    data = str(item.data, "utf-8") if item.data else None
-    data_bytes = None if item.data_base64 is None else decode_base64(item.data_base64)
-    time = None if item.time is None else parse_time(item.time)
-    headers = _quick_headers(item.headers) if item.headers else ""
+    data = data_bytes = time = headers = None
+    if item.data:
+        data = str(item.data, "utf-8")
+    if item.data_base64 is not None and (data_bytes := decode_base64(item.data_base64)) is None:
+        return None
+    if item.time is not None and (time := parse_time(item.time)) is None:
+        return None
+    if item.headers and (headers := _quick_headers(item.headers)) is None:
+        return None
     transaction_id = item.transaction_id or request_transaction
-    if (
-        (data is None) == (data_bytes is None)
-        or (data_bytes is None and item.data_base64 is not None)
-        or (time is None and item.time is not None)
-        or headers is None
-        or request_transaction not in (None, transaction_id)
-        or not _texts_fit(item)
-    ):
+    if (data is None) == (data_bytes is None) or request_transaction not in (None, transaction_id):
         return None
     return NewEvent(
         data=data,
@@ -101,24 +119,11 @@ def _new_event(item: _Event, request_transaction: str | None) -> NewEvent | None
 
 
 def _texts_fit(item: _Event) -> bool:
-    texts = (
-        item.key,
-        item.type,
-        item.id,
-        item.source,
-        item.subject,
-        item.datacontenttype,
-        item.transaction_id,
+    return all(
+        text_fault(name, text, most) is None
+        for name, most in MAX_BYTES.items()
+        if (text := getattr(item, name)) is not None
     )
-    for text in texts:
-        # In ASCII, what can be printed is without control characters.
-        if text is not None and not (0 < len(text) <= _SHORT and text.isascii() and text.isprintable()):
-            return all(
-                text and text_fault(name, text, most) is None
-                for name, most in MAX_BYTES.items()
-                if (text := getattr(item, name)) is not None
-            )
-    return True
 
 
 def _quick_headers(raw: msgspec.Raw) -> str | None:
