@@ -25,7 +25,7 @@ from tests.support.log import create_topic, publish_many
 from tests.support.problems import problem
 from tests.support.raw import RawStream, connected, connections, request, reset
 from tests.support.rude import Rude, answers
-from tests.support.service import ProcessService
+from tests.support.service import ProcessService, ThreadService
 from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 MIB = 1024 * 1024
@@ -188,6 +188,18 @@ async def test_25_line_ends_between_requests_keep_no_connection_open(shipped: Pr
         assert await rude.first_answer() == 200
         await rude.send(b"\r\n")
         assert (await rude.answers_to_end(shared(HEADER_SECONDS + SLACK_SECONDS)))[0] == 200
+
+
+async def test_25_an_idle_connection_is_kept_from_its_last_answer_on(service: ThreadService) -> None:
+    service.server.config.timeout_keep_alive = 3
+    async with Rude(service.port) as rude:
+        for pause in (0, 2):
+            await asyncio.sleep(pause)
+            await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert await rude.first_answer() == 200
+        began = time.monotonic()
+        assert await rude.answers_to_end(shared(3 + SLACK_SECONDS)) == [200, 200]
+        assert time.monotonic() - began > 2.9
 
 
 async def test_25_a_body_of_a_byte_at_a_time_is_cut(shipped: ProcessService, api: Api) -> None:
