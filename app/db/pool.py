@@ -18,6 +18,8 @@ from app.settings import Settings
 
 APPLICATION_NAME = "gapless"
 IDLE_SECONDS = 300.0
+KEPT_SECONDS = 1.0
+"""How long a connection may lie here before the pool of the driver has it back."""
 NETWORK_SECONDS = 5.0
 
 UNREACHABLE = (
@@ -74,12 +76,20 @@ def _reasons(dsn: str) -> Iterator[None]:
 
 
 class Pool:
-    """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most."""
+    """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most.
+
+    Giving one back to the pool of the driver takes tasks and timers, and turns of the loop that the caller
+    has to wait for, so those that are used all the time are handed on here.
+    """
 
     def __init__(self, pool: asyncpg.Pool, acquire_seconds: float, metrics: Metrics = NOBODY) -> None:
         self._pool = pool
         self._acquire_seconds = acquire_seconds
         self._metrics = metrics
+        self._kept: list[asyncpg.pool.PoolConnectionProxy] = []
+        self._letting_go: asyncio.Task[None] | None = None
+        self._waiting = 0
+        self._closing = False
 
     @classmethod
     async def open(cls, dsn: str, settings: Settings, metrics: Metrics = NOBODY) -> "Pool":
@@ -101,7 +111,7 @@ class Pool:
     @property
     def idle(self) -> int:
         """Connections that nobody uses now."""
-        return int(self._pool.get_idle_size())
+        return int(self._pool.get_idle_size()) + sum(map(_is_fit, self._kept))
 
     @property
     def size(self) -> int:
@@ -115,20 +125,48 @@ class Pool:
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
         since = time.perf_counter()
+        connection = await self._take()
+        self._metrics.waited_for_connection(time.perf_counter() - since)
         try:
-            connection = await self._pool.acquire(timeout=self._acquire_seconds)
+            yield connection
+        except BaseException:
+            await self._release(connection)
+            raise
+        if self._waiting or self._closing or not _is_fit(connection) or connection.is_in_transaction():
+            await self._release(connection)
+        else:
+            self._kept.append(connection)
+            if self._letting_go is None:
+                self._letting_go = asyncio.create_task(self._let_go())
+
+    async def _take(self) -> asyncpg.pool.PoolConnectionProxy:
+        while self._kept:
+            connection = self._kept.pop()
+            if _is_fit(connection):
+                return connection
+            await self._release(connection)
+        self._waiting += 1
+        try:
+            return await self._pool.acquire(timeout=self._acquire_seconds)
         except TimeoutError:
             self._metrics.no_connection()
             raise DatabaseUnavailable(self._why_late()) from None
         except (*UNREACHABLE, *_MISCONFIGURED) as error:
             raise DatabaseUnavailable("The database cannot be reached.") from error
-        self._metrics.waited_for_connection(time.perf_counter() - since)
-        try:
-            yield connection
         finally:
-            # A connection that cannot be returned is dropped; the caller's own error counts.
-            with suppress(asyncpg.PostgresError, *UNREACHABLE):
-                await self._pool.release(connection)
+            self._waiting -= 1
+
+    async def _release(self, connection: asyncpg.pool.PoolConnectionProxy) -> None:
+        # A connection that cannot be returned is dropped; the caller's own error counts.
+        with suppress(asyncpg.PostgresError, *UNREACHABLE):
+            await self._pool.release(connection)
+
+    async def _let_go(self) -> None:
+        """From time to time, so that what is not used any more grows old in the pool."""
+        await asyncio.sleep(KEPT_SECONDS)
+        self._letting_go = None
+        while self._kept:
+            await self._release(self._kept.pop())
 
     def _why_late(self) -> str:
         if self.size >= self.max_size:
@@ -137,11 +175,24 @@ class Pool:
 
     async def close(self) -> None:
         """Close every connection; calls that still run get a few seconds."""
+        self._closing = True
+        if self._letting_go is not None:
+            self._letting_go.cancel()
+        while self._kept:
+            await self._release(self._kept.pop())
         try:
             await asyncio.wait_for(self._pool.close(), self._acquire_seconds)
         except (TimeoutError, *UNREACHABLE):
             # A server that is gone may be noticed by a connection only as it says goodbye.
             self._pool.terminate()
+
+
+def _is_fit(connection: asyncpg.pool.PoolConnectionProxy) -> bool:
+    try:
+        return not connection.is_closed()
+    except asyncpg.InterfaceError:
+        # The pool noticed that it broke, and took it back.
+        return False
 
 
 async def _keep_session(_: asyncpg.Connection) -> None:
