@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import __version__
 from app.api import (
@@ -30,6 +30,7 @@ from app.api import (
     topics,
 )
 from app.api.document import describe_service
+from app.api.known_paths import KnownPaths
 from app.api.middleware import EdgeMiddleware
 from app.metrics import NOBODY, Metrics
 from app.settings import Settings
@@ -91,8 +92,16 @@ class Service(FastAPI):
         for router in ROUTERS:
             self.router.routes.extend(router.routes)
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Requests go straight to the edge: what FastAPI asks before each is settled above."""
+        if scope["type"] != "http" or self.middleware_stack is None:
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        await self.middleware_stack(scope, receive, send)
+
     def build_middleware_stack(self) -> ASGIApp:
-        return EdgeMiddleware(self.router, self._settings, self._counts)
+        return EdgeMiddleware(KnownPaths(self.router), self._settings, self._counts)
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

@@ -7,12 +7,14 @@ Nothing is timed where a request arrives at once, as nearly all do; a timer runs
 import asyncio
 from enum import Enum, auto
 from typing import Any
+from urllib.parse import unquote
 
 import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from app.api.cycle import Cycle
 from app.api.problems import framework_response
 from app.settings import Settings
 
@@ -52,6 +54,7 @@ class Connection(HttpToolsProtocol):
         self._body_since = 0.0
         self._between_bytes = 0
         self._upgrading = False
+        self._idle_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -59,6 +62,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -69,7 +73,6 @@ class Connection(HttpToolsProtocol):
         else:
             self._body_bytes += len(data)
             self._between_bytes += len(data)
-        self._unset_keepalive_if_required()
         self._feed(data)
         if self._awaited is _Awaited.NOTHING and self.cycle.response_complete:
             # What came is no request yet, but has stopped the timer of an idle connection.
@@ -110,7 +113,7 @@ class Connection(HttpToolsProtocol):
                 self._refuse(400)
             self._upgrading = True
             return
-        super().on_headers_complete()
+        self._begin()
         self._head_bytes = 0
         self._body_bytes = 0
         self._between_bytes = 0
@@ -127,12 +130,63 @@ class Connection(HttpToolsProtocol):
             self._awaited = _Awaited.NOTHING
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
         if self._awaited is _Awaited.BODY:
             self._start_timer(LINGER_SECONDS)
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """One timer serves many requests: it looks when the last of them was over."""
+        self.timeout_keep_alive_task = None
+        if self._awaited is _Awaited.NOTHING and self.cycle.response_complete:
+            left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+            if left > 0:
+                self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+            else:
+                self.transport.close()
+
+    def _begin(self) -> None:
+        """What uvicorn does with a head, but for WebSockets and its own limit of connections."""
+        version = self.parser.get_http_version()
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        self.scope["http_version"] = version
+        self.scope["method"] = self.parser.get_method().decode("ascii")
+        self.scope["raw_path"] = url.path
+        self.scope["path"] = unquote(path) if "%" in path else path
+        self.scope["query_string"] = url.query or b""
+        pending = self.cycle is not None and not self.cycle.response_complete
+        self.cycle = Cycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if pending:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+        else:
+            self._start_asgi_task(self.cycle, self.app)
 
     def _feed(self, data: bytes) -> None:
         """Nothing is spoken here but HTTP, and a wish for something else may be ignored (RFC 9110, 7.8).

@@ -92,10 +92,10 @@ def _declared_length(request: Request) -> int:
 
 
 def idempotency_key(request: Request, most: int = MAX_KEY) -> str | None:
-    values = request.headers.getlist("idempotency-key")
+    values = [value for name, value in request.scope["headers"] if name == b"idempotency-key"]
     if len(values) > 1:
         refuse("Idempotency-Key", "must be given once at most")
-    return parse_key(values[0], most) if values else None
+    return parse_key(values[0].decode("latin-1"), most) if values else None
 
 
 def _options(request: Request, given: Query, body: bytes) -> PublishOptions:

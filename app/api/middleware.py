@@ -65,7 +65,8 @@ class EdgeMiddleware:
         if self._cors is not None:
             edge.headers += self._cors.headers(scope)
         try:
-            await self._answer(edge, scope, receive)
+            answer = self._refusal(edge, scope) or self._app
+            await answer(scope, receive, edge.send)
         except HTTPException as error:
             await framework_problem(scope, error)(scope, receive, edge.send)
         except ClientDisconnect:
@@ -85,17 +86,15 @@ class EdgeMiddleware:
             if self._access_log:
                 edge.write_log(template)
 
-    async def _answer(self, edge: "_Exchange", scope: Scope, receive: Receive) -> None:
+    def _refusal(self, edge: "_Exchange", scope: Scope) -> ASGIApp | None:
+        """What answers in place of the application."""
         if self._hosts is not None and (refused := self._hosts.refusal(scope)) is not None:
-            await problem_response(refused)(scope, receive, edge.send)
-        elif edge.length > self._max_body and not edge.streamed:
-            await problem_response(too_large(self._max_body))(scope, receive, edge.send)
-        elif len(scope["headers"]) > MAX_HEADERS or edge.header_bytes > self._max_header_bytes:
-            await framework_response(431)(scope, receive, edge.send)
-        elif self._cors is not None and (preflight := self._cors.preflight(scope)) is not None:
-            await preflight(scope, receive, edge.send)
-        else:
-            await self._app(scope, receive, edge.send)
+            return problem_response(refused)
+        if edge.length > self._max_body and not edge.streamed:
+            return problem_response(too_large(self._max_body))
+        if len(scope["headers"]) > MAX_HEADERS or edge.header_bytes > self._max_header_bytes:
+            return framework_response(431)
+        return None if self._cors is None else self._cors.preflight(scope)
 
 
 class _Exchange:

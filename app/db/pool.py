@@ -20,6 +20,8 @@ from app.settings import Settings
 
 APPLICATION_NAME = "gapless"
 IDLE_SECONDS = 300.0
+KEPT_SECONDS = 1.0
+"""How long a connection may lie here before the pool of the driver has it back."""
 NETWORK_SECONDS = 5.0
 
 UNREACHABLE = (
@@ -86,7 +88,11 @@ def cannot_connect(dsn: str, error: Exception) -> str:
 
 
 class Pool:
-    """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most."""
+    """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most.
+
+    Giving one back to the pool of the driver takes tasks and timers, and turns of the loop that the caller
+    has to wait for, so those that are used all the time are handed on here.
+    """
 
     def __init__(
         self, pool: asyncpg.Pool, dsn: str, acquire_seconds: float, metrics: Metrics, outage: Outage | None
@@ -96,6 +102,10 @@ class Pool:
         self._outage = outage
         self._acquire_seconds = acquire_seconds
         self._metrics = metrics
+        self._kept: list[asyncpg.pool.PoolConnectionProxy] = []
+        self._letting_go: asyncio.Task[None] | None = None
+        self._waiting = 0
+        self._closing = False
 
     @classmethod
     async def open(
@@ -120,7 +130,7 @@ class Pool:
     @property
     def idle(self) -> int:
         """Connections that nobody uses now."""
-        return int(self._pool.get_idle_size())
+        return int(self._pool.get_idle_size()) + sum(map(_is_fit, self._kept))
 
     @property
     def size(self) -> int:
@@ -134,6 +144,27 @@ class Pool:
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
         since = time.perf_counter()
+        connection = await self._take()
+        self._metrics.waited_for_connection(time.perf_counter() - since)
+        try:
+            yield connection
+        except BaseException:
+            await self._release(connection)
+            raise
+        if self._waiting or self._closing or not _is_fit(connection) or connection.is_in_transaction():
+            await self._release(connection)
+        else:
+            self._kept.append(connection)
+            if self._letting_go is None:
+                self._letting_go = asyncio.create_task(self._let_go())
+
+    async def _take(self) -> asyncpg.pool.PoolConnectionProxy:
+        while self._kept:
+            connection = self._kept.pop()
+            if _is_fit(connection):
+                return connection
+            await self._release(connection)
+        self._waiting += 1
         try:
             connection = await self._pool.acquire(timeout=self._acquire_seconds)
         except TimeoutError as error:
@@ -143,15 +174,23 @@ class Pool:
             raise self._away("The database does not answer.", error) from None
         except (*UNREACHABLE, *_MISCONFIGURED) as error:
             raise self._away("The database cannot be reached.", error) from error
+        finally:
+            self._waiting -= 1
         if self._outage is not None:
             self._outage.worked()
-        self._metrics.waited_for_connection(time.perf_counter() - since)
-        try:
-            yield connection
-        finally:
-            # A connection that cannot be returned is dropped; the caller's own error counts.
-            with suppress(asyncpg.PostgresError, *UNREACHABLE):
-                await self._pool.release(connection)
+        return connection
+
+    async def _release(self, connection: asyncpg.pool.PoolConnectionProxy) -> None:
+        # A connection that cannot be returned is dropped; the caller's own error counts.
+        with suppress(asyncpg.PostgresError, *UNREACHABLE):
+            await self._pool.release(connection)
+
+    async def _let_go(self) -> None:
+        """From time to time, so that what is not used any more grows old in the pool."""
+        await asyncio.sleep(KEPT_SECONDS)
+        self._letting_go = None
+        while self._kept:
+            await self._release(self._kept.pop())
 
     def _away(self, detail: str, error: Exception) -> DatabaseUnavailable:
         away = DatabaseUnavailable(detail)
@@ -162,11 +201,24 @@ class Pool:
 
     async def close(self) -> None:
         """Close every connection; calls that still run get a few seconds."""
+        self._closing = True
+        if self._letting_go is not None:
+            self._letting_go.cancel()
+        while self._kept:
+            await self._release(self._kept.pop())
         try:
             await asyncio.wait_for(self._pool.close(), self._acquire_seconds)
         except (TimeoutError, *UNREACHABLE):
             # A server that is gone may be noticed by a connection only as it says goodbye.
             self._pool.terminate()
+
+
+def _is_fit(connection: asyncpg.pool.PoolConnectionProxy) -> bool:
+    try:
+        return not connection.is_closed()
+    except asyncpg.InterfaceError:
+        # The pool noticed that it broke, and took it back.
+        return False
 
 
 async def _keep_session(_: asyncpg.Connection) -> None:

@@ -26,7 +26,7 @@ from tests.support.log import create_topic, publish_many
 from tests.support.problems import problem
 from tests.support.raw import RawStream, connected, connections, request, reset
 from tests.support.rude import Rude, answers
-from tests.support.service import PATIENT, ProcessService
+from tests.support.service import PATIENT, ProcessService, ThreadService
 from tests.support.wait import quickest, shared, until
 
 MIB = 1024 * 1024
@@ -212,6 +212,18 @@ async def test_25_line_ends_between_requests_keep_no_connection_open(hasty: Proc
         await rude.send(b"\r\n")
         assert (await rude.answers_to_end())[0] == 200
         assert time.monotonic() - began < shared(HEADER_SECONDS + SLACK_SECONDS)
+
+
+async def test_25_an_idle_connection_is_kept_from_its_last_answer_on(service: ThreadService) -> None:
+    service.server.config.timeout_keep_alive = 6
+    async with Rude(service.port) as rude:
+        for pause in (0, 3):
+            await asyncio.sleep(pause)
+            await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert await rude.first_answer() == 200
+        began = time.monotonic()
+        assert await rude.answers_to_end() == [200, 200]
+        assert 5 < time.monotonic() - began < shared(6 + SLACK_SECONDS)
 
 
 async def test_25_a_body_of_a_byte_at_a_time_is_cut(hasty: ProcessService, hasty_api: Api) -> None:

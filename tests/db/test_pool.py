@@ -17,6 +17,7 @@ from app.db.store import Store
 from app.db.translate import translated
 from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
 from app.masking import without_password
+from app.metrics import NOBODY
 from app.model import NewEvent, PublishOptions
 from app.settings import Settings
 from tests.conftest import Connect
@@ -67,7 +68,8 @@ async def test_every_session_pins_its_settings(pool: Pool, name: str, value: str
 
 
 async def test_waiting_for_a_connection_has_an_end(dsn: str) -> None:
-    pool = Pool(await asyncpg.create_pool(dsn, min_size=2, max_size=2), acquire_seconds=0.2)
+    driver = await asyncpg.create_pool(dsn, min_size=2, max_size=2)
+    pool = Pool(driver, dsn, acquire_seconds=0.2, metrics=NOBODY, outage=None)
     async with pool.acquire(), pool.acquire():
         begun = time.monotonic()
         with pytest.raises(DatabaseUnavailable, match="busy"):
@@ -76,6 +78,52 @@ async def test_waiting_for_a_connection_has_an_end(dsn: str) -> None:
         assert time.monotonic() - begun < shared(1)
     async with pool.acquire() as connection:
         assert await connection.fetchval("select 1") == 1
+    await pool.close()
+
+
+async def test_whoever_waits_gets_the_next_connection(dsn: str) -> None:
+    pool = await Pool.open(dsn, Settings(pool_max=2, acquire_seconds=5))
+
+    async def ask() -> int:
+        async with pool.acquire() as connection:
+            return int(await connection.fetchval("select 1"))
+
+    async with pool.acquire():
+        async with pool.acquire():
+            waiting = [asyncio.create_task(ask()) for _ in range(3)]
+            await asyncio.sleep(0.1)
+        async with asyncio.timeout(3):
+            assert await asyncio.gather(*waiting) == [1, 1, 1]
+    await pool.close()
+
+
+async def test_a_connection_is_handed_on_and_rests_with_the_driver_when_nobody_wants_it(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "KEPT_SECONDS", 0.1)
+    pool = await Pool.open(dsn, Settings(pool_min=1, pool_max=2))
+    backends = set()
+    for _ in range(5):
+        async with pool.acquire() as connection:
+            backends.add(connection.get_server_pid())
+        assert pool.idle == pool.size == 1
+    assert len(backends) == 1
+    await until(lambda: pool._pool.get_idle_size() == 1)
+    async with pool.acquire() as connection:
+        assert connection.get_server_pid() in backends
+    await pool.close()
+
+
+async def test_a_connection_that_broke_meanwhile_is_not_handed_on(dsn: str, connect: Connect) -> None:
+    pool = await Pool.open(dsn, Settings(pool_min=0, pool_max=2))
+    other = await connect()
+    for _ in range(3):
+        async with pool.acquire() as connection:
+            backend = connection.get_server_pid()
+        await other.execute("select pg_terminate_backend($1, 5000)", backend)
+        await until(lambda: not pool.idle)
+        async with pool.acquire() as connection:
+            assert connection.get_server_pid() != backend
     await pool.close()
 
 
