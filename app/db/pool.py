@@ -190,7 +190,8 @@ class Pool:
         await asyncio.sleep(KEPT_SECONDS)
         self._letting_go = None
         while self._kept:
-            await self._release(self._kept.pop())
+            # The driver's pool lends what came back last: the one that is used most stays in use.
+            await self._release(self._kept.pop(0))
 
     def _away(self, detail: str, error: Exception) -> DatabaseUnavailable:
         away = DatabaseUnavailable(detail)
