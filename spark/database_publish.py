@@ -17,8 +17,9 @@ from spark.chunks import Places
 from spark.connection import answering_within
 from spark.database import connect
 from spark.options import Endpoint
-from spark.packed import LENGTHS, NUMBERS, values_of
 from spark.postgres_arrays import (
+    LENGTHS,
+    NUMBERS,
     BinaryArray,
     ByteaArray,
     JsonArray,
@@ -26,6 +27,7 @@ from spark.postgres_arrays import (
     TimestamptzArray,
     encode,
     register,
+    values_of,
 )
 from spark.publisher import Conflict, Loader, Place, Published, RowRefused, Span, Unavailable
 from spark.transport import GaplessError, TopicNotFound
