@@ -149,8 +149,11 @@ class DatabasePublisher(Loader):
         spans = {partition: Span(first, last, last - first + 1) for partition, first, last, _ in rows}
         return Published(spans, any(row[3] for row in rows))
 
-    def discard_load(self, load: str) -> None:
-        self._fetch("select gapless.discard_load(%(topic)s, %(load)s)", {"load": load})
+    def discard_attempts(self, load: str, prefix: str) -> None:
+        self._fetch(
+            "select gapless.discard_attempts(%(topic)s, %(load)s, %(prefix)s)",
+            {"load": load, "prefix": prefix},
+        )
 
     def _submit(
         self, statement: sql.Composed, arguments: dict[str, Any], rows: pa.RecordBatch, first_row: int

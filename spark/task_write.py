@@ -45,6 +45,7 @@ class TaskReport(WriterCommitMessage):
     """What a task published, or staged to be published."""
 
     run: str
+    driver: str
     task: int
     attempt: str
     rows: int = 0
@@ -63,10 +64,11 @@ def run_name(job: str, batch: str = "-") -> str:
     return name
 
 
-def write_task(batches: Iterator[pa.RecordBatch], options: WriteOptions, run: str) -> TaskReport:
+def write_task(batches: Iterator[pa.RecordBatch], options: WriteOptions, run: str, driver: str) -> TaskReport:
+    """`driver` tells the tasks of one writer from those of another one that writes the same run."""
     context = TaskContext.get()
     task = 0 if context is None else context.partitionId()
-    report = TaskReport(run, task, uuid.uuid4().hex)
+    report = TaskReport(run, driver, task, f"{driver}-{uuid.uuid4().hex}")
     limits = Limits(options.chunk_events, options.chunk_bytes, MOST_EVENTS)
     try:
         rows = _plain(batches, options)
