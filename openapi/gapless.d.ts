@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 51f0321608d8779eacfa368368c6f0a8a3d0b185aa1ea8468c45f1ef11890c4e
+// SHA-256 of openapi.json: ad47fe6fbf711f9dfae1d4e99afce433d0753604c59052ce7952aeef4e5d0855
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -1830,6 +1830,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /** @description Another one once the database was restored: offsets may name other events then. */
+            epoch: string;
             /** @description Of each partition, by its number. */
             bounds: components["schemas"]["PartitionBounds"][];
         };
