@@ -36,7 +36,8 @@ LONGEST_KEY = 200
 ADVICE = (
     "A task that runs again, and a job that runs again under its jobId, must bring the same rows in the same"
     " order: sort them within partitions by something unique, or write them to files first and publish those."
-    " A job of other rows needs another jobId."
+    " A job of other rows needs another jobId. A micro-batch of which the source has lost events since it was"
+    " published cannot be done again: start the stream with another checkpoint."
 )
 
 
