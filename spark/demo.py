@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{total:,} edits counted by channel; the counts are in topic {COUNTS}")
     if started:
         print("The service that was started for this has ended. Start it again with: make run")
-    print(f"The page: {url}/#topic={COUNTS}")
+    print(f"The page: {url}/#topic={COUNTS}&from=earliest")
     return 0
 
 
