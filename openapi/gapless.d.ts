@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 9e500e6118f96c19b379637d749d668bfefd48189fa8fee2ab26374a2d66342d
+// SHA-256 of openapi.json: 0bd98c10eba8e3b08eabbc016522eaa61a108ff9756744ef54aaf487eb8f6d76
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -1833,6 +1833,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /** @description Another one once the database was restored: offsets may name other events then. */
+            epoch: string;
             /** @description Of each partition, by its number. */
             bounds: components["schemas"]["PartitionBounds"][];
         };

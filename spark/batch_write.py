@@ -20,16 +20,17 @@ class BatchWriter(DataSourceArrowWriter):
     def __init__(self, schema: StructType, options: Mapping[str, str]) -> None:
         check_columns(schema)
         self._options = write_options(options)
-        self._run = run_name(self._options.job_id or uuid.uuid4().hex)
+        self._driver = uuid.uuid4().hex
+        self._run = run_name(self._options.job_id or self._driver)
         with open_publisher(self._options.endpoint) as publisher:
             publisher.check(self._options.partition)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskReport:
-        return write_task(iterator, self._options, self._run)
+        return write_task(iterator, self._options, self._run, self._driver)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         settle(messages, self._options)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Tasks may still run: what they stage from now on goes after a day."""
-        discard(self._run, self._options)
+        discard(self._run, self._driver, self._options)

@@ -1,27 +1,30 @@
 """The transport `direct`: reads from the database, as a role that may read and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, LiteralString
+from functools import partial
+from typing import Any, LiteralString, TypeVar
 
+import numpy as np
 import psycopg
 import pyarrow as pa
-import pyarrow.compute as pc
 from psycopg import sql
 
 from spark.columns import batch_of, header_maps, repeated
 from spark.connection import answering_within, parameters, told
+from spark.copied import Copied, Kind
 from spark.offsets import another_topic
 from spark.options import Endpoint
-from spark.packed import Packed, offsets_of, unpack
 from spark.patience import Patience
 from spark.publisher import Unavailable
 from spark.transport import Bounds, GaplessError, Reader, TopicNotFound, TopicState, Trimmed
 
+T = TypeVar("T")
+
 FETCH_EVENTS = 20_000
 FIRST_FETCH_EVENTS = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
-MAX_STORED_BYTES = 2 * BATCH_BYTES
+"""A slice is cut after this much, and the next one is smaller."""
 PATIENCE_SECONDS = 30.0
 STATEMENT_SECONDS = 120
 """For a slice, which takes much less than a second where nothing is wrong; roles may have another limit."""
@@ -36,50 +39,33 @@ set local enable_bitmapscan = off; set local enable_hashjoin = off; set local en
 set local enable_sort = off; set local transaction_isolation = 'read committed'
 """
 
-# A few long values cost a third of what their rows do to send and receive. They are built in the memory of
-# the server, so the sizes that are stored are summed first: a slice that is too large brings nothing.
-# The ordered rows go through a fence, or their values would be converted once for each use.
+# Tried: packing each column into one long value, which spares Python the messages of rows, takes the server
+# twice the time; much of it for memory, which the system hands out page by page for each slice anew.
 SLICE = """
-with slice as materialized (
-  select sum({size}) as size
-  from gapless.event_feed e
-  where e.topic = %(topic)s and e.topic_id = %(topic_id)s and e.partition_id = %(partition)s
-    and e.log_offset between %(first)s::bigint and %(last)s::bigint
-)
-select (select size from slice), {packed}
-from (
+copy (
   select {columns}
   from gapless.event_feed e
   where e.topic = %(topic)s and e.topic_id = %(topic_id)s and e.partition_id = %(partition)s
     and e.log_offset between %(first)s::bigint and %(last)s::bigint
-    and (select size from slice) <= coalesce(%(most)s::bigint, 9223372036854775807)
   order by e.log_offset
-  offset 0
-) e
+) to stdout (format binary)
 """
-_PACKED: dict[str, Packed] = {
-    "id": Packed.TEXT,
-    "source": Packed.TEXT,
-    "type": Packed.TEXT,
-    "subject": Packed.TEXT,
-    "time": Packed.TIME,
-    "key": Packed.TEXT,
-    "headers": Packed.TEXT,
-    "data": Packed.TEXT,
-    "transaction_id": Packed.TEXT,
-    "datacontenttype": Packed.TEXT,
-    "data_bytes": Packed.BYTES,
-    "published_at": Packed.TIME,
+_KINDS: dict[str, Kind] = {
+    "id": Kind.TEXT,
+    "source": Kind.TEXT,
+    "type": Kind.TEXT,
+    "subject": Kind.TEXT,
+    "time": Kind.TIME,
+    "key": Kind.TEXT,
+    "headers": Kind.TEXT,
+    "data": Kind.TEXT,
+    "transaction_id": Kind.TEXT,
+    "datacontenttype": Kind.TEXT,
+    "data_bytes": Kind.BYTES,
+    "published_at": Kind.TIME,
 }
 """Columns that travel; the others are the same for a whole batch, or count up."""
-_COLUMNS: dict[str, sql.Composable] = {
-    "time": sql.SQL("e.event_time as time"),
-    "headers": sql.SQL("e.headers::text as headers"),
-    "data": sql.SQL("e.data::text as data"),
-    # Most events have the one that the topic gives them.
-    "source": sql.SQL("nullif(e.source, %(source)s) as source"),
-}
-_LARGE = ("data", "data_bytes", "headers")
+_NAMES = {"time": "event_time"}
 
 
 def connect(dsn: str, **more: Any) -> psycopg.Connection:
@@ -92,16 +78,14 @@ def connect(dsn: str, **more: Any) -> psycopg.Connection:
 
 
 class DatabaseReader(Reader):
-    """Slices of a partition, each as a few long values that become Arrow's buffers as they are."""
+    """Slices of a partition, each by a COPY of the columns that are wanted."""
 
     def __init__(self, endpoint: Endpoint, columns: tuple[str, ...], fetch_events: int | None) -> None:
         self._topic = endpoint.topic
         self._topic_id: int | None = None
         self._dsn = endpoint.dsn
         self._columns = columns
-        self._sent = tuple(name for name in _PACKED if name in columns)
-        self._absent: set[str] = set()
-        self._source = f"/v1/topics/{endpoint.topic}"
+        self._sent = tuple(name for name in _KINDS if name in columns)
         self._most = fetch_events or FETCH_EVENTS
         self._fetch = min(FIRST_FETCH_EVENTS, self._most)
         self._connection = self._connected()
@@ -156,70 +140,55 @@ class DatabaseReader(Reader):
         """Events from `first` on, as many as fit in a batch; None when the next one is not there."""
         if self._topic_id is None:
             self.state()
-        while True:
-            fetch = min(self._fetch, until - first)
-            stored, *values = self._rows(
-                self._statement(),
-                topic=self._topic,
-                topic_id=self._topic_id,
-                partition=partition,
-                first=first,
-                last=first + fetch - 1,
-                most=MAX_STORED_BYTES if fetch > 1 else None,
-                source=self._source,
-            )[0]
-            found = dict(zip(("offset", *self._sent), values, strict=True))
-            surprising = {name for name in self._absent if found[name]}
-            self._absent -= surprising
-            if fetch > 1 and stored is not None and stored > MAX_STORED_BYTES:
-                self._fetch = max(1, min(fetch // 2, int(fetch * BATCH_BYTES / stored)))
-            elif not surprising:
-                size = sum(len(value) for value in values if isinstance(value, bytes))
-                self._fetch = max(1, min(self._most, 2 * fetch, fetch * BATCH_BYTES // max(size, 1)))
-                return self._batch(partition, first, found)
-
-    def _statement(self) -> sql.Composed:
-        """Columns that had no value in the last slice are counted only, and asked for if that was wrong."""
-        packed = [(Packed.COUNT if name in self._absent else _PACKED[name]).sql(name) for name in self._sent]
-        columns = [_COLUMNS.get(name, sql.Identifier("e", name)) for name in self._sent]
-        sizes: list[sql.Composable] = [_size(name) for name in _LARGE if name in self._sent]
-        return sql.SQL(SLICE).format(
-            packed=sql.SQL(", ").join([Packed.OFFSET.sql("log_offset"), *packed]),
-            columns=sql.SQL(", ").join([sql.Identifier("e", "log_offset"), *columns]),
-            size=sql.SQL(" + ").join(sizes or [sql.SQL("0")]),
-        )
-
-    def _batch(self, partition: int, first: int, found: dict[str, Any]) -> pa.RecordBatch | None:
-        offsets = offsets_of(found["offset"], first)
-        if offsets is None:
-            return None
-        count = len(offsets)
-        arrays = {
-            "topic": repeated(self._topic, count, pa.string()),
-            "partition": repeated(partition, count, pa.int32()),
-            "offset": offsets,
+        fetch = min(self._fetch, until - first)
+        arguments = {
+            "topic": self._topic,
+            "topic_id": self._topic_id,
+            "partition": partition,
+            "first": first,
+            "last": first + fetch - 1,
         }
-        for name in self._sent:
-            arrays[name] = unpack(_PACKED[name], None if name in self._absent else found[name], count)
-        self._absent = {name for name in self._sent if arrays[name].null_count == count}
-        if "source" in arrays:
-            arrays["source"] = pc.fill_null(arrays["source"], self._source)
+        copied = self._patiently(partial(self._copy, arguments))
+        offsets, *values = copied.columns([Kind.NUMBER, *(_KINDS[name] for name in self._sent)])
+        count = len(offsets)
+        # Offsets have no gaps.
+        if not count or not np.array_equal(offsets.to_numpy(), np.arange(first, first + count)):
+            return None
+        self._fetch = max(1, min(self._most, 2 * fetch, count * BATCH_BYTES // len(copied.content)))
+        arrays = dict(zip(self._sent, values, strict=True))
         if "headers" in arrays:
             arrays["headers"] = header_maps(arrays["headers"])
+        arrays["topic"] = repeated(self._topic, count, pa.string())
+        arrays["partition"] = repeated(partition, count, pa.int32())
+        arrays["offset"] = offsets
         return batch_of(self._columns, arrays)
 
-    def _rows(self, statement: LiteralString | sql.Composed, **arguments: Any) -> list[tuple[Any, ...]]:
+    def _copy(self, arguments: dict[str, Any], connection: psycopg.Connection) -> Copied:
+        names = ["log_offset", *(_NAMES.get(name, name) for name in self._sent)]
+        columns = sql.SQL(", ").join(sql.Identifier("e", name) for name in names)
+        copied = Copied()
+        with connection.transaction():
+            connection.execute(SETTINGS)
+            with connection.cursor().copy(sql.SQL(SLICE).format(columns=columns), arguments):
+                if not connection.wait(copied.receive(connection.pgconn, BATCH_BYTES)):
+                    # Ends the COPY too.
+                    raise psycopg.Rollback
+        return copied
+
+    def _rows(self, statement: LiteralString, **arguments: Any) -> list[tuple[Any, ...]]:
+        def fetch(connection: psycopg.Connection) -> list[tuple[Any, ...]]:
+            with connection.transaction(), connection.cursor(binary=True) as cursor:
+                connection.execute(SETTINGS)
+                return cursor.execute(statement, arguments).fetchall()
+
+        return self._patiently(fetch)
+
+    def _patiently(self, work: Callable[[psycopg.Connection], T]) -> T:
         patience: Patience | None = None
         while True:
-            connection = self._connection
             try:
-                with (
-                    answering_within(connection, ANSWER_SECONDS),
-                    connection.transaction(),
-                    connection.cursor(binary=True) as cursor,
-                ):
-                    connection.execute(SETTINGS)
-                    return cursor.execute(statement, arguments).fetchall()
+                with answering_within(self._connection, ANSWER_SECONDS):
+                    return work(self._connection)
             except psycopg.Error as error:
                 # What was lost may have been noticed late: time to try again counts from then on.
                 patience = patience or Patience(PATIENCE_SECONDS)
@@ -258,7 +227,3 @@ class DatabaseReader(Reader):
             connection.close()
             raise GaplessError(f"the database is in {encoding}; the lengths of texts are those of UTF8")
         return connection
-
-
-def _size(name: str) -> sql.Composed:
-    return sql.SQL("coalesce(pg_column_size(e.{}), 0)").format(sql.Identifier(name))

@@ -17,8 +17,9 @@ from spark.chunks import Places
 from spark.connection import answering_within
 from spark.database import connect
 from spark.options import Endpoint
-from spark.packed import LENGTHS, NUMBERS, values_of
 from spark.postgres_arrays import (
+    LENGTHS,
+    NUMBERS,
     BinaryArray,
     ByteaArray,
     JsonArray,
@@ -26,6 +27,7 @@ from spark.postgres_arrays import (
     TimestamptzArray,
     encode,
     register,
+    values_of,
 )
 from spark.publisher import Conflict, Loader, Place, Published, RowRefused, Span, Unavailable
 from spark.transport import GaplessError, TopicNotFound
@@ -147,8 +149,11 @@ class DatabasePublisher(Loader):
         spans = {partition: Span(first, last, last - first + 1) for partition, first, last, _ in rows}
         return Published(spans, any(row[3] for row in rows))
 
-    def discard_load(self, load: str) -> None:
-        self._fetch("select gapless.discard_load(%(topic)s, %(load)s)", {"load": load})
+    def discard_attempts(self, load: str, prefix: str) -> None:
+        self._fetch(
+            "select gapless.discard_attempts(%(topic)s, %(load)s, %(prefix)s)",
+            {"load": load, "prefix": prefix},
+        )
 
     def _submit(
         self, statement: sql.Composed, arguments: dict[str, Any], rows: pa.RecordBatch, first_row: int

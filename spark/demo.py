@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{total:,} edits counted by channel; the counts are in topic {COUNTS}")
     if started:
         print("The service that was started for this has ended. Start it again with: make run")
-    print(f"The page: {url}/#topic={COUNTS}")
+    print(f"The page: {url}/#topic={COUNTS}&from=earliest")
     return 0
 
 
@@ -78,7 +78,7 @@ def count(session: SparkSession, url: str, checkpoint: Path) -> int:
     def publish_counts(frame: DataFrame, batch: int) -> None:
         changed = {row.channel: row.edits for row in frame.orderBy("channel").collect()}
         totals.update(changed)
-        rows = [(channel, json.dumps({"channel": channel, "edits": n})) for channel, n in changed.items()]
+        rows = [(channel, json.dumps({"edits": n, "channel": channel})) for channel, n in changed.items()]
         # A batch that is done again after a crash has the id, and the order, that it had.
         target = {
             "topic": COUNTS,

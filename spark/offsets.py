@@ -45,6 +45,8 @@ class Span(InputPartition):
 class StreamOffset:
     """What a checkpoint keeps: positions, and in which topic of which database they are.
 
+    `epoch` is None in checkpoints of earlier versions that began at an empty topic.
+
     `since` are the positions at which the batch that ends here began. Spark keeps those of every batch but
     the first one, for which it asks for the initial offset anew when it runs again.
     """

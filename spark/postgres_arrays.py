@@ -11,6 +11,11 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
+# array_send: dimensions, flags, type, length, lower bound; then for each element its size and itself.
+_HEADER_BYTES = 20
+LENGTHS = np.dtype([("size", ">i4"), ("value", ">i4")])
+NUMBERS = np.dtype([("size", ">i4"), ("value", ">i8")])
+
 # Microseconds from 1970, where Arrow counts from, to 2000, where PostgreSQL does.
 _EPOCH = 946_684_800_000_000
 
@@ -62,6 +67,11 @@ def encode(column: pa.Array, kind: type[BinaryArray]) -> BinaryArray:
     header = struct.pack(">iiIii", 1, int(column.null_count > 0), element, len(column), 1)
     body = _times(column) if kind is TimestamptzArray else _texts(column)
     return kind(b"".join((header, body)))
+
+
+def values_of(value: bytes, element: np.dtype[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """What array_send made of numbers, not empty and without nulls; `element` is LENGTHS or NUMBERS."""
+    return np.frombuffer(value, element, offset=_HEADER_BYTES)["value"].astype(np.int64)
 
 
 def _texts(column: pa.Array) -> memoryview:

@@ -111,7 +111,8 @@ class Loader(Publisher, Protocol):
     ) -> Published:
         """All that these attempts have staged, in their order; once for a load, or Conflict."""
 
-    def discard_load(self, load: str) -> None: ...
+    def discard_attempts(self, load: str, prefix: str) -> None:
+        """What attempts whose names begin with `prefix` have staged."""
 
 
 def spans_of(partitions: Sequence[int], offsets: Sequence[int]) -> dict[int, Span]:

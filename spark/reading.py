@@ -54,19 +54,24 @@ def resolve(reader: Reader, state: TopicState, name: str, position: Position) ->
 
 
 def insist_on_order(options: ReadOptions, start: Positions, end: Positions) -> None:
-    """Of offsets that were given. A start at the earliest event may be past an end that retention overtook,
-    and one at a time past events that came while it was looked up."""
-    if options.start in (None, EARLIEST) or isinstance(options.start, datetime):
+    """Of a start and an end that were given.
+
+    A time is at another offset in each partition, so that some of them may be done where one of the two is
+    a time, but not all. A start at the earliest event may be past an end that retention overtook, and a
+    start at a time past a tip that moved on while it was looked up.
+    """
+    if options.start in (None, EARLIEST) or options.end in (None, LATEST):
         return
-    if options.end is None or isinstance(options.end, datetime):
+    asked = options.end if isinstance(options.end, dict) else {}
+    wrong = [one for one in sorted(end) if end[one] < start[one] and asked.get(one) != LATEST]
+    times = isinstance(options.start, datetime), isinstance(options.end, datetime)
+    if not wrong or (any(times) and any(end[one] > start[one] for one in end)):
         return
-    for partition, until in sorted(end.items()):
-        if until < start[partition]:
-            raise OptionError(
-                "endingOffsets",
-                f"{until} for partition {partition}",
-                f"{start[partition]} at least, where startingOffsets begins",
-            )
+    raise OptionError(
+        "endingTimestamp" if times[1] else "endingOffsets",
+        f"{end[wrong[0]]} for partition {wrong[0]}",
+        f"{start[wrong[0]]} at least, where {'startingTimestamp' if times[0] else 'startingOffsets'} begins",
+    )
 
 
 def readable(

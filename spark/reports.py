@@ -70,14 +70,17 @@ def _publish_load(reports: Sequence[TaskReport], options: WriteOptions) -> None:
     reports[0].spans = published.spans
 
 
-def discard(run: str, options: WriteOptions) -> None:
-    """After a failure, which is the one to hear of: nothing is raised here."""
+def discard(run: str, driver: str, options: WriteOptions) -> None:
+    """After a failure, which is the one to hear of: nothing is raised here.
+
+    Another driver may be writing the same run, so only what this one staged goes.
+    """
     if not options.atomic:
         again = "the same rows in as many tasks under the same id publish only the rest"
         tell(f"{run}: failed; what was published stays, and {again}")
         return
     try:
         with open_loader(options.endpoint) as loader:
-            loader.discard_load(run)
+            loader.discard_attempts(run, f"{driver}-")
     except GaplessError as error:
         tell(f"{run}: what was staged goes after a day, as it could not be discarded: {error}")

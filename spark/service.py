@@ -42,7 +42,6 @@ class ServiceReader(Reader):
         self._client = httpx.Client(
             base_url=endpoint.url, headers=endpoint.authorization, timeout=TIMEOUT_SECONDS
         )
-        self._probe: tuple[int, int, str] | None = None
         self._answered = False
         self._created: str | None = None
 
@@ -50,8 +49,7 @@ class ServiceReader(Reader):
         self._client.close()
 
     def state(self) -> TopicState:
-        created, bounds = self._topic_now()
-        return TopicState(self._epoch(bounds), created, bounds)
+        return self._topic_now()
 
     def offset_at(self, partition: int, time: datetime) -> int:
         start = time.astimezone(UTC).isoformat()
@@ -95,19 +93,19 @@ class ServiceReader(Reader):
             )
         return self._batch(partition, offsets, events)
 
-    def _topic_now(self) -> tuple[str, tuple[Bounds, ...]]:
-        """When the topic was made, and its bounds."""
+    def _topic_now(self) -> TopicState:
         answer = self._get(self._path)
         with self._understanding(answer):
             found = answer.json()
             bounds = tuple(Bounds(int(each["earliest"]), int(each["tip"])) for each in found["bounds"])
             created = datetime.fromisoformat(found["created_at"]).astimezone(UTC).isoformat()
-            if not bounds:
-                raise ValueError("a topic has partitions")
+            epoch = found["epoch"]
+            if not bounds or not isinstance(epoch, str):
+                raise ValueError("a topic has partitions, and its database an epoch")
         if self._created not in (None, created):
             raise another_topic(self._topic, created)
         self._created = created
-        return created, bounds
+        return TopicState(epoch, created, bounds)
 
     @contextmanager
     def _understanding(self, answer: httpx.Response) -> Iterator[None]:
@@ -139,41 +137,18 @@ class ServiceReader(Reader):
         arrays["data_bytes"] = pa.array(decoded, pa.binary())
         return batch_of(self._columns, arrays)
 
-    def _epoch(self, bounds: tuple[Bounds, ...]) -> str | None:
-        """Pages that are full have an ETag that begins with the epoch; None for a topic without events."""
-        if self._probe is not None:
-            partition, offset, tag = self._probe
-            if bounds[partition].earliest <= offset <= bounds[partition].tip:
-                return self._ask_epoch(partition, offset, {"If-None-Match": tag})
-        for partition, (earliest, tip) in enumerate(bounds):
-            if earliest <= tip:
-                return self._ask_epoch(partition, tip, {})
-        return None
-
-    def _ask_epoch(self, partition: int, offset: int, headers: Mapping[str, str]) -> str | None:
-        try:
-            answer = self._get(self._events, {"partition": partition, "offset": offset, "limit": 1}, headers)
-        except Trimmed:
-            return None
-        tag = answer.headers.get("etag", "")
-        self._probe = (partition, offset, tag)
-        epoch = tag.removeprefix("W/").strip('"').partition("-")[0]
-        return epoch or None
-
-    def _get(
-        self, path: str, query: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
-    ) -> httpx.Response:
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> httpx.Response:
         patience = Patience(PATIENCE_SECONDS if self._answered else CONTACT_SECONDS)
         while True:
             asked = 0.0
             try:
-                answer = self._client.get(path, params=query, headers=headers)
+                answer = self._client.get(path, params=query)
             except httpx.RequestError as error:
                 said = f"cannot reach the service: {error or type(error).__name__}"
             else:
                 if not self._answered:
                     self._answered, patience = True, Patience(PATIENCE_SECONDS)
-                if answer.is_success or answer.status_code == 304:
+                if answer.is_success:
                     return answer
                 said = self._refused(answer, query or {})
                 asked = _retry_after(answer)

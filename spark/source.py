@@ -43,7 +43,8 @@ class GaplessDataSource(DataSource):
         minPartitions     Tasks at least; by default a task for each partition of the topic that has events.
         failOnDataLoss    true (default): events that retention or a trim took before they were read, and
                           a database that was put back, fail the query and are named. false: they are
-                          warned of. A topic that was deleted and made anew always fails a stream.
+                          warned of. A topic that was deleted and made anew always fails a stream, and so
+                          does a micro-batch that was published, and lost events before it ran again.
         columns           Those to read, as in "offset,key,data". Spark does not tell a Python source which
                           ones a query needs: all that are named here are read.
         fetchEvents       Events in a request: to the service 1,000 at most, to the database 20,000 if not

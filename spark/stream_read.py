@@ -121,7 +121,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         offset = StreamOffset.parse(found)
         topic = self._options.endpoint.topic
         insist_on_topic(topic, offset.created, state)
-        if offset.epoch is not None and state.epoch is not None and offset.epoch != state.epoch:
+        if offset.epoch not in (None, state.epoch):
             self._lost(
                 f"the database of {topic} was restored or failed over since the checkpoint was written (epoch"
                 f" {offset.epoch}, now {state.epoch}): the same offsets may name other events"

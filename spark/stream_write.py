@@ -1,5 +1,6 @@
 """Writing the batches of a streaming query to a topic."""
 
+import uuid
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, schema: StructType, options: Mapping[str, str]) -> None:
         check_columns(schema)
         self._options = write_options(options, streaming=True)
+        self._driver = uuid.uuid4().hex
         try:
             with open_publisher(self._options.endpoint) as publisher:
                 publisher.check(self._options.partition)
@@ -41,7 +43,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         batch = None if context is None else context.getLocalProperty(BATCH)
         if query is None or batch is None:
             raise GaplessError("this version of Spark does not tell tasks their query and batch")
-        return write_task(iterator, self._options, run_name(query, batch))
+        return write_task(iterator, self._options, run_name(query, batch), self._driver)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         settle(messages, self._options)
@@ -49,5 +51,5 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         for message in messages:
             if isinstance(message, TaskReport):
-                discard(message.run, self._options)
+                discard(message.run, message.driver, self._options)
                 return

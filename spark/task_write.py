@@ -36,7 +36,8 @@ LONGEST_KEY = 200
 ADVICE = (
     "A task that runs again, and a job that runs again under its jobId, must bring the same rows in the same"
     " order: sort them within partitions by something unique, or write them to files first and publish those."
-    " A job of other rows needs another jobId."
+    " A job of other rows needs another jobId. A micro-batch of which the source has lost events since it was"
+    " published cannot be done again: start the stream with another checkpoint."
 )
 
 
@@ -45,6 +46,7 @@ class TaskReport(WriterCommitMessage):
     """What a task published, or staged to be published."""
 
     run: str
+    driver: str
     task: int
     attempt: str
     rows: int = 0
@@ -63,10 +65,11 @@ def run_name(job: str, batch: str = "-") -> str:
     return name
 
 
-def write_task(batches: Iterator[pa.RecordBatch], options: WriteOptions, run: str) -> TaskReport:
+def write_task(batches: Iterator[pa.RecordBatch], options: WriteOptions, run: str, driver: str) -> TaskReport:
+    """`driver` tells the tasks of one writer from those of another one that writes the same run."""
     context = TaskContext.get()
     task = 0 if context is None else context.partitionId()
-    report = TaskReport(run, task, uuid.uuid4().hex)
+    report = TaskReport(run, driver, task, f"{driver}-{uuid.uuid4().hex}")
     limits = Limits(options.chunk_events, options.chunk_bytes, MOST_EVENTS)
     try:
         rows = _plain(batches, options)

@@ -24,11 +24,11 @@ class Bounds(NamedTuple):
 class TopicState:
     """A topic at one moment.
 
-    `epoch` changes when offsets may have been given anew, and is None where it is not known; `created`
-    tells the topic from another one that has its name later. `bounds` is in the order of partitions.
+    `epoch` changes when offsets may have been given anew; `created` tells the topic from another one that has
+    its name later. `bounds` is in the order of partitions.
     """
 
-    epoch: str | None
+    epoch: str
     created: str
     bounds: tuple[Bounds, ...]
 

@@ -33,7 +33,9 @@ begin
   for v_grant in
     select g.role, r.routine
     from (values
-      ('gapless_publisher', array['publish', 'publish_at_commit', 'stage_chunk', 'publish_load', 'discard_load']),
+      ('gapless_publisher', array[
+        'publish', 'publish_at_commit', 'stage_chunk', 'publish_load', 'discard_load', 'discard_attempts'
+      ]),
       ('gapless_subscriber', array[
         'read_events', 'read_tail', 'offset_at', 'sleep_key', 'lock_key', 'fall_asleep', 'wake_up',
         'claim', 'claim_together', 'read_lease', 'ack', 'nack', 'reject', 'release', 'extend', 'heartbeat',

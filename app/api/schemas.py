@@ -115,6 +115,10 @@ class PartitionBounds(BaseModel):
 
 
 class TopicDetails(TopicAnswer):
+    epoch: Annotated[
+        str,
+        Field(description="Another one once the database was restored: offsets may name other events then."),
+    ]
     bounds: Annotated[list[PartitionBounds], Field(description="Of each partition, by its number.")]
 
 

@@ -39,6 +39,7 @@ _EXAMPLE = {
     "created_at": "2026-11-27T23:20:00Z",
     "updated_at": "2026-11-27T23:20:00Z",
 }
+_EPOCH = "1f3870be274f"
 _BOUNDS = [{"partition": partition, "earliest": 1, "tip": 1200} for partition in range(4)]
 
 
@@ -104,7 +105,7 @@ async def create_topic(request: Request) -> Response:
         success={
             200: answer(
                 "The topic.",
-                {JSON: content(ref(TopicDetails), topic={**_EXAMPLE, "bounds": _BOUNDS})},
+                {JSON: content(ref(TopicDetails), topic={**_EXAMPLE, "epoch": _EPOCH, "bounds": _BOUNDS})},
                 headers=ETAG_HEADERS,
             ),
             **NOT_MODIFIED,
@@ -118,9 +119,12 @@ async def get_topic(request: Request) -> Response:
     """
     name = topic_of(request)
     no_query(request)
-    topic = await parts(request).store.get_topic(name)
-    bounds = await parts(request).store.bounds(name, None)
-    return conditional(request, {**topic_members(topic), "bounds": bounds_members(bounds)})
+    store = parts(request).store
+    # Before what it is of: an epoch that is newer than the bounds would hide that the database was restored.
+    epoch = await store.epoch()
+    topic = await store.get_topic(name)
+    bounds = await store.bounds(name, None)
+    return conditional(request, {**topic_members(topic), "epoch": epoch, "bounds": bounds_members(bounds)})
 
 
 @router.get(

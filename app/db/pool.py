@@ -5,6 +5,7 @@ The pool survives a restart of the server: broken connections are replaced when 
 
 import asyncio
 import os
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -80,7 +81,8 @@ def cannot_connect(dsn: str, error: Exception) -> str:
     """The place and the reason, for those who run the service; neither is for its callers."""
     if isinstance(error, TimeoutError):
         reason = "no answer"
-    elif isinstance(error, OSError) and (error.errno or 0) > 0:
+    # The number of an error of TLS is none of the system's.
+    elif isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and (error.errno or 0) > 0:
         reason = os.strerror(error.errno or 0)
     else:
         reason = without_password(str(error))

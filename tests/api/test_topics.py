@@ -32,6 +32,7 @@ async def test_a_topic_is_created_once_and_found_again(client: httpx.AsyncClient
     assert created.json() == again.json()
     found = (await client.get("/v1/topics/orders")).json()
     assert found.pop("bounds") == [{"partition": n, "earliest": 1, "tip": 0} for n in range(3)]
+    assert len(found.pop("epoch")) == 12
     assert found == created.json()
 
 

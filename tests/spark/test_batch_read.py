@@ -272,6 +272,54 @@ async def test_an_end_before_the_start_is_refused_by_name(
         load(spark, way, startingOffsets=start, endingOffsets=end).collect()
 
 
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        (
+            {"startingTimestamp": "2100-01-01T00:00:00Z", "endingOffsets": '{"0": 40, "1": 30}'},
+            "endingOffsets is '40 for partition 0'; allowed: 51 at least, where startingTimestamp begins",
+        ),
+        (
+            {"startingTimestamp": "2100-01-01T00:00:00Z", "endingOffsets": "earliest"},
+            "endingOffsets is '1 for partition 0'; allowed: 51 at least, where startingTimestamp begins",
+        ),
+        (
+            {"startingOffsets": '{"0": 1, "1": 2}', "endingTimestamp": "2000-01-01T00:00:00Z"},
+            "endingTimestamp is '1 for partition 1'; allowed: 2 at least, where startingOffsets begins",
+        ),
+        (
+            {"startingOffsets": "latest", "endingTimestamp": "2000-01-01T00:00:00Z"},
+            "endingTimestamp is '1 for partition 0'; allowed: 51 at least, where startingOffsets begins",
+        ),
+    ],
+)
+async def test_an_offset_and_a_time_that_leave_nothing_are_refused_by_name(
+    spark: SparkSession,
+    connection: asyncpg.Connection,
+    way: dict[str, str],
+    bounds: dict[str, str],
+    said: str,
+) -> None:
+    await create_topic(connection, partitions=2)
+    for partition in range(2):
+        await publish_many(connection, 50, partition=partition)
+    with pytest.raises(PySparkException, match=f"option {said}"):
+        load(spark, way, **bounds).collect()
+
+
+async def test_an_offset_and_a_time_may_leave_nothing_of_one_partition(
+    spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str]
+) -> None:
+    await create_topic(connection, partitions=2)
+    for partition in (0, 0, 1):
+        await publish_many(connection, 5, partition=partition)
+    middle = await connection.fetchval("select max(published_at) from gapless.event where partition_id = 0")
+    frame = load(spark, way, startingTimestamp=middle.isoformat(), endingOffsets='{"0": 3, "1": 4}')
+    assert places(frame) == [(1, 1), (1, 2), (1, 3)]
+    latest = load(spark, way, startingTimestamp="2100-01-01T00:00:00Z", endingOffsets='{"0": -1, "1": -1}')
+    assert places(latest) == []
+
+
 async def test_a_range_may_be_empty(
     spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str]
 ) -> None:

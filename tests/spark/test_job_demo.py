@@ -35,7 +35,7 @@ async def test_the_counts_of_the_last_batch_are_those_of_the_edits(
     assert len(await data(connection, demo.EDITS)) == wanted.total()
     out = capsys.readouterr().out
     assert f"{wanted.total():,} edits counted" in out
-    assert out.endswith(f"The page: {service.base_url}/#topic={demo.COUNTS}\n")
+    assert out.endswith(f"The page: {service.base_url}/#topic={demo.COUNTS}&from=earliest\n")
 
 
 def test_a_service_is_started_where_none_listens_and_ended(

@@ -7,7 +7,7 @@ from spark.task_write import LONGEST_KEY, TaskReport, run_name
 
 def report(task: int, rows: int, replayed: int, **spans: Span) -> TaskReport:
     places = {int(name[1:]): span for name, span in spans.items()}
-    return TaskReport("gapless-spark/job/-", task, "a", rows, 1, replayed, b"", places)
+    return TaskReport("gapless-spark/job/-", "driver", task, "a", rows, 1, replayed, b"", places)
 
 
 def test_a_summary_counts_rows_and_names_the_range_of_each_partition() -> None:

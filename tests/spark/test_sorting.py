@@ -90,7 +90,7 @@ def attempt(dsn: str, size: int, texts: list[str]) -> TaskReport:
         for start in range(0, len(texts), size)
     )
     return write_task(
-        batches, write_options({"topic": "t", "dsn": dsn, "chunkEvents": "70"}), run_name("job")
+        batches, write_options({"topic": "t", "dsn": dsn, "chunkEvents": "70"}), run_name("job"), "driver"
     )
 
 
@@ -123,4 +123,4 @@ async def test_a_row_that_is_refused_is_named_by_its_place_in_the_task(
     )
     settings = write_options({"topic": "t", "dsn": publisher_dsn, "chunkEvents": "70"})
     with pytest.raises(GaplessError, match=r"row 700, column (key|data)"):
-        await asyncio.to_thread(write_task, iter([rows]), settings, run_name("job"))
+        await asyncio.to_thread(write_task, iter([rows]), settings, run_name("job"), "driver")

@@ -262,6 +262,18 @@ async def test_a_restored_database_is_noticed(
     assert "was restored or failed over" in caplog.text
 
 
+async def test_a_restored_database_is_noticed_where_the_topic_has_no_events(
+    connection: asyncpg.Connection, reader_of: ReaderOf
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 10)
+    await call(connection, "trim", topic="t", partition=0, before=11)
+    start = reader_of().initialOffset()
+    await connection.execute("select gapless.renew_epoch()")
+    with pytest.raises(OffsetsChanged, match="was restored or failed over"):
+        reader_of().latestOffset(start, ALL)
+
+
 async def test_a_checkpoint_ahead_of_the_log_is_noticed(
     connection: asyncpg.Connection, reader_of: ReaderOf
 ) -> None:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.spark.sink import data, expected, numbers
-from tests.support.log import bounds, create_topic
+from tests.support.log import bounds, call, create_topic, publish_many
 from tests.support.service import ThreadService
 
 Way = dict[str, str]
@@ -124,3 +124,26 @@ async def test_a_topic_that_is_not_there_ends_the_query(
     source.add(1)
     with pytest.raises(PySparkException, match="there is no topic t"):
         source.drain(way, checkpoint)
+
+
+async def test_a_micro_batch_that_lost_events_since_it_was_published_is_told_how_to_go_on(
+    spark: SparkSession, connection: asyncpg.Connection, dsn: str, checkpoint: str
+) -> None:
+    await create_topic(connection)
+    await create_topic(connection, "copies")
+    await publish_many(connection, 10)
+
+    def copy() -> None:
+        source = spark.readStream.format("gapless").options(topic="t", dsn=dsn, failOnDataLoss="false")
+        copies = source.option("startingOffsets", "earliest").load().select("data").writeStream
+        options = {"topic": "copies", "dsn": dsn, "checkpointLocation": checkpoint}
+        query = copies.format("gapless").options(**options).trigger(availableNow=True).start()
+        query.awaitTermination()
+
+    copy()
+    for commit in (Path(checkpoint) / "commits").iterdir():
+        commit.unlink()
+    await call(connection, "trim", topic="t", partition=0, before=6)
+    with pytest.raises(StreamingQueryException, match="start the stream with another checkpoint"):
+        copy()
+    assert await bounds(connection, "copies") == (1, 10)

@@ -71,7 +71,9 @@ def serve() -> Iterator[Callable[[Callable[[int], Answer]], Scripted]]:
         server.server_close()
 
 
-TOPIC = json.dumps({"created_at": "2026-11-27T23:20:00Z", "bounds": [{"earliest": 1, "tip": 0}]}).encode()
+TOPIC = json.dumps(
+    {"created_at": "2026-11-27T23:20:00Z", "epoch": "1f3870be274f", "bounds": [{"earliest": 1, "tip": 0}]}
+).encode()
 
 
 def test_busy_and_broken_answers_are_tried_again(serve: Callable[..., Scripted]) -> None:

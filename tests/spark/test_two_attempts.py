@@ -6,7 +6,9 @@ from collections.abc import Iterator
 import asyncpg
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StringType, StructField, StructType
 
+from spark.batch_write import BatchWriter
 from spark.task_write import TaskReport, run_name, write_task
 from spark.write_options import write_options
 from tests.spark.sink import data
@@ -34,7 +36,7 @@ def batches(size: int) -> Iterator[pa.RecordBatch]:
 
 async def attempt(way: dict[str, str], size: int, **options: str) -> TaskReport:
     settings = write_options({"topic": "t", "chunkEvents": "70", **way, **options})
-    return await asyncio.to_thread(write_task, batches(size), settings, run_name("job"))
+    return await asyncio.to_thread(write_task, batches(size), settings, run_name("job"), "driver")
 
 
 async def test_s74_both_go_through_and_each_chunk_is_published_by_one_of_them(
@@ -57,5 +59,21 @@ async def test_s74_of_what_both_staged_only_the_attempt_that_is_named_is_publish
     assert one.digest == other.digest
     assert len(await chunks(connection)) == one.chunks + other.chunks
     await publish_load(connection, (0, other.attempt, other.chunks), load=one.run)
+    assert await data(connection) == [str(n) for n in range(ROWS)]
+    assert await chunks(connection) == []
+
+
+async def test_a_driver_that_gives_up_leaves_what_another_one_stages_for_the_same_job(
+    connection: asyncpg.Connection, publisher_dsn: str
+) -> None:
+    await create_topic(connection)
+    schema = StructType([StructField("data", StringType())])
+    options = {"topic": "t", "dsn": publisher_dsn, "atomic": "true", "jobId": "nightly", "chunkEvents": "70"}
+    staging = await asyncio.to_thread(BatchWriter, schema, options)
+    failing = await asyncio.to_thread(BatchWriter, schema, options)
+    report = await asyncio.to_thread(staging.write, batches(1000))
+    await asyncio.to_thread(failing.write, batches(350))
+    await asyncio.to_thread(failing.abort, [None])
+    await asyncio.to_thread(staging.commit, [report])
     assert await data(connection) == [str(n) for n in range(ROWS)]
     assert await chunks(connection) == []

@@ -16,7 +16,8 @@ where p.pronamespace = 'gapless'::regnamespace and p.prorettype <> 'trigger'::re
 order by 2
 """
 BOTH = {"get_topic", "list_topics", "log_bounds", "epoch", "partition_of", "clock"}
-PUBLISHER = BOTH | {"publish", "publish_at_commit", "stage_chunk", "publish_load", "discard_load"}
+PUBLISHER = BOTH | {"publish", "publish_at_commit", "stage_chunk", "publish_load"}
+PUBLISHER |= {"discard_load", "discard_attempts"}
 SUBSCRIBER = BOTH | {"read_events", "read_tail", "offset_at", "sleep_key", "lock_key"}
 SUBSCRIBER |= {"fall_asleep", "wake_up"}
 SUBSCRIBER |= {

@@ -59,6 +59,10 @@ async def discard_load(connection: asyncpg.Connection, topic: str = "t", load: s
     return int(await value(connection, "discard_load", topic=topic, load=load))
 
 
+async def discard_attempts(connection: asyncpg.Connection, prefix: str, load: str = "l") -> int:
+    return int(await value(connection, "discard_attempts", topic="t", load=load, prefix=prefix))
+
+
 async def chunks(connection: asyncpg.Connection) -> Sequence[tuple[str, int, str, int]]:
     """What is staged: load, task, attempt and number of each chunk."""
     rows = await connection.fetch(
