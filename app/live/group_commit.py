@@ -7,6 +7,7 @@ it; once taken, it is published whoever still waits for it.
 """
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -28,9 +29,11 @@ from app.settings import Settings
 
 NO_OPTIONS = PublishOptions()
 
-# Measured: a second merged transaction of a topic finds the log locked by the first and costs both more.
 MERGED_FLUSHES = 1
 LONE_FLUSHES = 2
+MANY_EVENTS = 250
+"""A second merged transaction may find the log locked by the first, which costs both more; with so many events
+that matters less than a database without work while the first is flushed and answered."""
 KEPT_CONNECTIONS = 3
 """For reads, the tail and upkeep; publishes get the others. A small pool cannot spare as many."""
 
@@ -66,14 +69,23 @@ class _Request:
 
 
 class _Lane:
-    """Requests of one topic that wait for a transaction, and how many transactions they may use at once."""
+    """Requests of one topic that wait for a transaction, and how many transactions they may use at once.
 
-    __slots__ = ("most_flushes", "running", "waiting")
+    With `many_events` of them waiting, it is one more.
+    """
 
-    def __init__(self, most_flushes: int) -> None:
+    __slots__ = ("events", "many_events", "most_flushes", "running", "waiting")
+
+    def __init__(self, most_flushes: int, many_events: float = math.inf) -> None:
         self.waiting: deque[_Request] = deque()
+        self.events = 0
         self.running = 0
         self.most_flushes = most_flushes
+        self.many_events = many_events
+
+    def has_room(self, running: int) -> bool:
+        """Whether there may be a transaction beside so many that are running."""
+        return running < self.most_flushes + (self.events >= self.many_events)
 
 
 class _Queue:
@@ -84,7 +96,7 @@ class _Queue:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.merging = _Lane(MERGED_FLUSHES)
+        self.merging = _Lane(MERGED_FLUSHES, MANY_EVENTS)
         self.alone = _Lane(LONE_FLUSHES)
         self.events = 0
         self.bytes = 0
@@ -105,6 +117,7 @@ class _Queue:
         self.bytes += request.size
         lane = self.merging if request.options is NO_OPTIONS else self.alone
         lane.waiting.append(request)
+        lane.events += len(request.events)
         return lane
 
     def take(self, lane: _Lane) -> list[_Request]:
@@ -142,6 +155,7 @@ class _Queue:
 
     def _pop(self, lane: _Lane) -> _Request:
         request = lane.waiting.popleft()
+        lane.events -= len(request.events)
         self.events -= len(request.events)
         self.bytes -= request.size
         return request
@@ -181,7 +195,7 @@ class GroupCommit:
             options = NO_OPTIONS
         request = _Request(events, options, sum(event.size for event in events) if size is None else size)
         lane = queue.add(request)
-        if lane.running < lane.most_flushes:
+        if lane.has_room(lane.running):
             lane.running += 1
             task = asyncio.create_task(self._flush(topic, queue, lane))
             self._flushing.add(task)
@@ -209,7 +223,7 @@ class GroupCommit:
 
     async def _flush(self, topic: str, queue: _Queue, lane: _Lane) -> None:
         try:
-            while taken := queue.take(lane):
+            while lane.has_room(lane.running - 1) and (taken := queue.take(lane)):
                 await self._commit(topic, queue, taken)
         finally:
             lane.running -= 1
