@@ -15,7 +15,7 @@ from app.errors import (
     TopicNotFound,
     TransactionSplit,
 )
-from app.live.group_commit import LONE_FLUSHES, MERGED_FLUSHES, GroupCommit
+from app.live.group_commit import LONE_FLUSHES, MANY_EVENTS, MERGED_FLUSHES, GroupCommit
 from app.model import NewEvent, Published, PublishOptions
 from app.settings import Settings
 from tests.support.wait import until
@@ -118,6 +118,31 @@ async def test_no_more_transactions_of_a_topic_run_than_allowed() -> None:
         call.land()
     await asyncio.gather(*tasks)
     assert sorted(call.data for call in log.calls[3:]) == [["k2"], ["k3"], ["p1", "p2"]]
+
+
+async def test_a_second_merged_transaction_runs_only_where_many_events_wait() -> None:
+    log = ScriptedLog()
+    group = commit(log)
+    many = [str(number) for number in range(MANY_EVENTS - 1)]
+    tasks = [await send(group, "first"), await send(group, *many)]
+    await asyncio.sleep(0)
+    assert len(log.calls) == 1, "few wait"
+    tasks.append(await send(group, "one more"))
+    second = await log.call(2)
+    assert second.data == [*many, "one more"]
+    tasks += [await send(group, *many, "x") for _ in range(2)]
+    await asyncio.sleep(0)
+    assert len(log.calls) == 2, "there is no third"
+    second.land()
+    third = await log.call(3)
+    assert len(third.data) == 2 * MANY_EVENTS, "many waited when the second was done"
+    tasks.append(await send(group, "last"))
+    third.land()
+    await tasks[-2]
+    assert len(log.calls) == 3, "few wait again, and the first still runs"
+    await log.land_all()
+    await asyncio.gather(*tasks)
+    assert log.stored[-1] == "last"
 
 
 async def test_another_topic_does_not_wait() -> None:
