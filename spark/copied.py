@@ -15,14 +15,13 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn
 from psycopg.waiting import WAIT_R
 
+from spark.postgres_arrays import EPOCH_MICROSECONDS
 from spark.transport import GaplessError
 
 # Signature, flags, and the length of an extension, which there is none of.
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER = b"\xff\xff"
 UNREADABLE = "the database sent rows that are not in the binary format of COPY"
-EPOCH_MICROSECONDS = 946_684_800_000_000
-"""PostgreSQL counts from the year 2000."""
 INFINITE = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -67,9 +66,9 @@ class Copied:
         edges = np.array([len(HEADER), *self._ends], np.int64)
         if not self.content.startswith(HEADER) or len(edges) < 2:
             return [pa.nulls(0, kind.value) for kind in kinds]
-        rows = _Rows(self.content, edges[:-1])
+        rows = _Rows(self.content, edges)
         found = [rows.column(kind) for kind in kinds]
-        rows.insist(len(kinds), edges[1:])
+        rows.insist(len(kinds))
         return found
 
     def _drop_trailer(self) -> None:
@@ -81,17 +80,19 @@ class Copied:
 class _Rows:
     """Takes the columns from left to right: where one ends, the next one begins."""
 
-    def __init__(self, content: bytearray, starts: Numbers) -> None:
+    def __init__(self, content: bytearray, edges: Numbers) -> None:
         self._buffer = pa.py_buffer(content)
         self._content = content
-        self._starts = starts
-        self._at = starts + 2
+        self._starts, self._ends = edges[:-1], edges[1:]
+        self._at = self._starts + 2
 
     def column(self, kind: Kind) -> pa.Array:
         lengths = self._integers(">i4", self._at)
         starts = self._at + 4
         there = lengths >= 0
         self._at = starts + np.maximum(lengths, 0)
+        # Arrow believes what it is told of places, and reads whatever is there.
+        _insist((self._at <= self._ends).all())
         if kind in (Kind.TEXT, Kind.BYTES):
             return self._values(kind, starts, there)
         _insist((lengths[there] == 8).all())
@@ -102,8 +103,9 @@ class _Rows:
             numbers = np.where(there, numbers, 0) + EPOCH_MICROSECONDS
         return pa.array(numbers, pa.int64(), mask=None if there.all() else ~there).cast(kind.value)
 
-    def insist(self, columns: int, ends: Numbers) -> None:
-        _insist(np.array_equal(self._at, ends) and (self._integers(">i2", self._starts) == columns).all())
+    def insist(self, columns: int) -> None:
+        counts = self._integers(">i2", self._starts)
+        _insist(np.array_equal(self._at, self._ends) and (counts == columns).all())
 
     def _integers(self, kind: str, at: Numbers) -> Numbers:
         """Those that begin at these bytes."""

@@ -16,8 +16,8 @@ _HEADER_BYTES = 20
 LENGTHS = np.dtype([("size", ">i4"), ("value", ">i4")])
 NUMBERS = np.dtype([("size", ">i4"), ("value", ">i8")])
 
-# Microseconds from 1970, where Arrow counts from, to 2000, where PostgreSQL does.
-_EPOCH = 946_684_800_000_000
+EPOCH_MICROSECONDS = 946_684_800_000_000
+"""From 1970, where Arrow counts from, to 2000, where PostgreSQL does."""
 
 
 class ElementType(NamedTuple):
@@ -91,7 +91,7 @@ def _texts(column: pa.Array) -> memoryview:
 def _times(column: pa.Array) -> bytes:
     if len(column) == 0:
         return b""
-    values = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) - _EPOCH
+    values = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) - EPOCH_MICROSECONDS
     items = np.empty(len(column), np.dtype([("length", ">i4"), ("value", ">i8")]))
     items["length"] = 8
     items["value"] = values

@@ -49,7 +49,18 @@ class ServiceReader(Reader):
         self._client.close()
 
     def state(self) -> TopicState:
-        return self._topic_now()
+        answer = self._get(self._path)
+        with self._understanding(answer):
+            found = answer.json()
+            bounds = tuple(Bounds(int(each["earliest"]), int(each["tip"])) for each in found["bounds"])
+            created = datetime.fromisoformat(found["created_at"]).astimezone(UTC).isoformat()
+            epoch = found["epoch"]
+            if not bounds or not isinstance(epoch, str):
+                raise ValueError("a topic has partitions, and its database an epoch")
+        if self._created not in (None, created):
+            raise another_topic(self._topic, created)
+        self._created = created
+        return TopicState(epoch, created, bounds)
 
     def offset_at(self, partition: int, time: datetime) -> int:
         start = time.astimezone(UTC).isoformat()
@@ -61,7 +72,7 @@ class ServiceReader(Reader):
 
     def read(self, partition: int, first: int, until: int) -> Iterator[pa.RecordBatch]:
         if self._created is None:
-            self._topic_now()
+            self.state()
         while first < until:
             try:
                 batch = self._page(partition, first, until)
@@ -69,12 +80,12 @@ class ServiceReader(Reader):
                 raise
             except GaplessError:
                 # As likely this is another topic, of which it says nothing.
-                self._topic_now()
+                self.state()
                 raise
             first += batch.num_rows
             if first == until:
                 # Pages do not say of which topic they are: it was the same one before the first of them.
-                self._topic_now()
+                self.state()
             yield batch
 
     def _page(self, partition: int, first: int, until: int) -> pa.RecordBatch:
@@ -92,20 +103,6 @@ class ServiceReader(Reader):
                 f"partition {partition} was asked for offset {first} and brought {offsets[:1]}"
             )
         return self._batch(partition, offsets, events)
-
-    def _topic_now(self) -> TopicState:
-        answer = self._get(self._path)
-        with self._understanding(answer):
-            found = answer.json()
-            bounds = tuple(Bounds(int(each["earliest"]), int(each["tip"])) for each in found["bounds"])
-            created = datetime.fromisoformat(found["created_at"]).astimezone(UTC).isoformat()
-            epoch = found["epoch"]
-            if not bounds or not isinstance(epoch, str):
-                raise ValueError("a topic has partitions, and its database an epoch")
-        if self._created not in (None, created):
-            raise another_topic(self._topic, created)
-        self._created = created
-        return TopicState(epoch, created, bounds)
 
     @contextmanager
     def _understanding(self, answer: httpx.Response) -> Iterator[None]:

@@ -75,7 +75,7 @@ class Connection(HttpToolsProtocol):
             self._between_bytes += len(data)
         self._feed(data)
         if self._awaited is _Awaited.NOTHING and self.cycle.response_complete:
-            # What came is no request yet, but has stopped the timer of an idle connection.
+            # What came is no request yet, but the connection is idle no more.
             self._awaited = _Awaited.HEAD
         if self._awaited is _Awaited.HEAD and self._head_bytes > self._settings.max_header_bytes:
             self._refuse(431)

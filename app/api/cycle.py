@@ -57,7 +57,7 @@ class Cycle(RequestResponseCycle):
         else:
             self.expected_content_length -= len(body)
             if self.expected_content_length < 0 or (self.expected_content_length and not more):
-                raise RuntimeError("an answer is as long as its content-length says")
+                raise RuntimeError("an answer must be as long as its content-length says")
             self._write(body)
         if not more:
             self.response_complete = True
@@ -67,5 +67,9 @@ class Cycle(RequestResponseCycle):
             self.on_response()
 
     def _write(self, data: bytes) -> None:
-        self.transport.writelines((self._head, data))
-        self._head = b""
+        head, self._head = self._head, b""
+        if head and data:
+            self.transport.writelines((head, data))
+        else:
+            # A piece without bytes stays in a transport of asyncio for ever, and that is never closed then.
+            self.transport.write(head or data)

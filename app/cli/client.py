@@ -183,12 +183,17 @@ def problem_of(response: "httpx.Response") -> Problem:
             members = msgspec.json.decode(response.content, type=dict[str, Any])
         except msgspec.MsgspecError:
             members = {}
-    elif response.status_code == 400 and b"https" in response.content.lower():
-        # What servers say to plain HTTP on a port for TLS, such as nginx; none of it is of the service.
+    elif _expects_tls(response):
         members = {"detail": f"{response.url.host} expects TLS there; its address begins with https://"}
     detail = members.get("detail") or members.get("title") or f"HTTP {response.status_code}"
     code = members.get("code") or f"http_{response.status_code}"
     return Problem(response.status_code, code, detail, members, _seconds(response.headers.get("retry-after")))
+
+
+def _expects_tls(response: "httpx.Response") -> bool:
+    """By what servers such as nginx say to plain HTTP on a port for TLS; none of it is of the service."""
+    asked = (response.url.scheme, response.status_code)
+    return asked == ("http", 400) and b"https" in response.content.lower()
 
 
 def _seconds(retry_after: str | None) -> float | None:

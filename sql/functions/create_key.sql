@@ -48,8 +48,7 @@ begin
   exception when unique_violation then
     raise exception using
       errcode = 'GP017',
-      message = format('there is an active key "%s"; revoke it, or choose another name', p_name),
-      hint = 'Revoke it first, or choose another name.';
+      message = format('there is an active key "%s"; revoke it, or choose another name', p_name);
   end;
   perform gapless.audit(
     p_actor, 'create_key', null, null,

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from app import __version__
+from app.cli.client import problem_of
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.service import ThreadService
 
@@ -168,6 +169,12 @@ async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
     async with answering(NGINX_SAYS) as port:
         to_nginx = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
     assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
+
+
+def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:
+    request = httpx.Request("GET", "https://gapless.example/v1/topics")
+    page = httpx.Response(400, text="Bad Request, see https://proxy.example", request=request)
+    assert problem_of(page).detail == "HTTP 400"
 
 
 async def test_the_version_and_every_help_text_come_without_a_server() -> None:

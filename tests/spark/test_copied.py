@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
-from spark.copied import Copied, Kind
+from spark.copied import HEADER, Copied, Kind
 from spark.transport import GaplessError
 
 EVERYTHING = 1_000_000_000
@@ -74,3 +74,12 @@ def test_columns_that_are_not_those_expected_are_refused(dsn: str) -> None:
     for kinds in (KINDS[:3], (*KINDS, Kind.TEXT), (Kind.NUMBER, Kind.TIME, Kind.BYTES, Kind.TIME)):
         with pytest.raises(GaplessError, match="not in the binary format of COPY"):
             found.columns(kinds)
+
+
+@pytest.mark.parametrize("length", [11, 2**31 - 1])
+def test_a_value_that_leaves_its_row_is_refused(dsn: str, length: int) -> None:
+    _, found = copied(dsn, "select repeat('x', 10) from generate_series(1, 3)")
+    place = len(HEADER) + 2
+    found.content[place : place + 4] = length.to_bytes(4, "big")
+    with pytest.raises(GaplessError, match="not in the binary format of COPY"):
+        found.columns([Kind.TEXT])

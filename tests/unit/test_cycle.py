@@ -17,7 +17,11 @@ class Transport(asyncio.Transport):
         self.writes: list[bytes] = []
         self.closed = False
 
+    def write(self, data: Any) -> None:
+        self.writes.append(data)
+
     def writelines(self, list_of_data: Any) -> None:
+        assert all(list_of_data), "asyncio never gets rid of a piece without bytes"
         self.writes.append(b"".join(list_of_data))
 
     def close(self) -> None:
