@@ -65,6 +65,7 @@ export class Publishing {
     submit.preventDefault();
     if (this.#button.disabled) return;
     if (!this.#validate()) {
+      this.#say("", false);
       this.#form.elements.data.focus();
       return;
     }
@@ -123,7 +124,7 @@ export class Publishing {
 }
 
 function explained(error) {
-  if (!(error instanceof Problem)) return "Not published: the server cannot be reached.";
+  if (!(error instanceof Problem)) return "No answer from the server. Whether the event is stored shows when it is back.";
   const [first] = error.members.errors ?? [];
   return `Not published: ${first ? first.detail : error.message}`;
 }
