@@ -2029,7 +2029,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClaimAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2194,7 +2194,7 @@ export interface operations {
                     "application/json": components["schemas"]["LeaseList"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2312,7 +2312,7 @@ export interface operations {
                     "application/json": components["schemas"]["LeaseEvents"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2443,7 +2443,7 @@ export interface operations {
                     "application/json": components["schemas"]["AckAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2592,7 +2592,7 @@ export interface operations {
                     "application/json": components["schemas"]["NackAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2741,7 +2741,7 @@ export interface operations {
                     "application/json": components["schemas"]["NackAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2890,7 +2890,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExtendAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3039,7 +3039,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReleaseAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3239,7 +3239,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3409,7 +3409,7 @@ export interface operations {
                     "application/json": components["schemas"]["PublishAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3596,7 +3596,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The event id of the stream is not valid; A token does not belong into an address */
+            /** @description The event id of the stream is not valid; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3749,7 +3749,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The event id of the stream is not valid; A token does not belong into an address */
+            /** @description The event id of the stream is not valid; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3906,7 +3906,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4046,7 +4046,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubscriptionAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4190,7 +4190,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubscriptionAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4334,7 +4334,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubscriptionAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4478,7 +4478,7 @@ export interface operations {
                     "application/json": components["schemas"]["SeekAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4631,7 +4631,7 @@ export interface operations {
                     "application/json": components["schemas"]["ForceCompleteAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4775,7 +4775,7 @@ export interface operations {
                     "application/json": components["schemas"]["HeartbeatAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4920,7 +4920,7 @@ export interface operations {
                     "application/json": components["schemas"]["CompletionAnswer"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5060,7 +5060,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5186,7 +5186,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubscriptionAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5333,7 +5333,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5459,7 +5459,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubscriptionAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5623,7 +5623,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5772,7 +5772,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeadLetterList"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5890,7 +5890,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeadLetterAnswer"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6007,7 +6007,7 @@ export interface operations {
                     "application/json": components["schemas"]["RedriveAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6151,7 +6151,7 @@ export interface operations {
                     "application/json": components["schemas"]["DiscardAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6304,7 +6304,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6425,7 +6425,7 @@ export interface operations {
                     "application/json": components["schemas"]["TopicAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6549,7 +6549,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6661,7 +6661,7 @@ export interface operations {
                     "application/json": components["schemas"]["TopicAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6810,7 +6810,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6913,7 +6913,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrimAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7054,7 +7054,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditList"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7158,7 +7158,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyList"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7255,7 +7255,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewKeyAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7379,7 +7379,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7481,7 +7481,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionAnswer"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7583,7 +7583,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7692,7 +7692,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7789,7 +7789,7 @@ export interface operations {
                     "application/json": components["schemas"]["TicketAnswer"];
                 };
             };
-            /** @description The body is not valid JSON; A token does not belong into an address */
+            /** @description The body is not valid JSON; A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7909,7 +7909,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7965,7 +7965,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8036,7 +8036,7 @@ export interface operations {
                     "application/openmetrics-text": string;
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8135,7 +8135,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProblemTypeAnswer"];
                 };
             };
-            /** @description A token does not belong into an address */
+            /** @description A token does not belong in an address */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -57,10 +57,13 @@ def number(name: str, text: str, low: int, high: int) -> int:
 
 
 def timestamp(name: str, text: str) -> datetime:
-    """An RFC 3339 time; a zone is required, as any guess at it would be wrong for somebody."""
+    """A place that is none of the words for one: an RFC 3339 time.
+
+    A zone is required, as any guess at it would be wrong for somebody.
+    """
     time = parse_time(text)
     if time is None:
-        refuse(name, "must be an RFC 3339 time with a zone, such as 2026-11-27T23:20:00Z")
+        refuse(name, "must be earliest, latest or an RFC 3339 time with a zone, such as 2026-11-27T23:20:00Z")
     return time
 
 
@@ -76,7 +79,7 @@ def no_query(request: Request) -> None:
 def token_in_query(name: str) -> TokenInQuery:
     """URLs end up in logs, histories and Referer headers, so a token in one is as good as published."""
     return TokenInQuery(
-        f"A token does not belong into a URL (`{name}`): send it as `Authorization: Bearer …`, and use a "
+        f"A token does not belong in a URL (`{name}`): send it as `Authorization: Bearer …`, and use a "
         "stream ticket where no header can be set."
     )
 

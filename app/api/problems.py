@@ -21,7 +21,7 @@ MEDIA_TYPE = "application/problem+json"
 STATUS: Mapping[type[GaplessError], tuple[int, str]] = {
     errors.InvalidJson: (400, "The body is not valid JSON"),
     errors.BadEventId: (400, "The event id of the stream is not valid"),
-    errors.TokenInQuery: (400, "A token does not belong into an address"),
+    errors.TokenInQuery: (400, "A token does not belong in an address"),
     errors.Unauthorized: (401, "There is no valid token"),
     errors.Forbidden: (403, "The token does not allow this"),
     errors.CsrfRefused: (403, "The request may come from another site"),
