@@ -47,8 +47,8 @@ begin
         errcode = 'GP002',
         message = case v_field
           when 'partitions'
-          then format('topic "%s" has %s partitions; their number cannot change', p_topic, v_topic.partitions)
-          else format('topic "%s" has the semantics "%s", which cannot change', p_topic, v_topic.semantics)
+          then format('topic "%s" exists with partitions: %s, which cannot change', p_topic, v_topic.partitions)
+          else format('topic "%s" exists with the semantics "%s", which cannot change', p_topic, v_topic.semantics)
         end,
         detail = jsonb_build_object('field', v_field, 'current', to_jsonb(v_topic) -> v_field)::text;
     end if;
