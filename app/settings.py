@@ -164,6 +164,14 @@ class Settings(BaseSettings):
     def accepts_jwt(self) -> bool:
         return self.jwt_issuer is not None
 
+    @field_validator("database_url", "listen_database_url")
+    @classmethod
+    def _of_postgresql(cls, given: str | None) -> str | None:
+        """What can never lead to a database is told at the start, not taken for one that is away."""
+        if given is not None and not given.startswith(("postgresql://", "postgres://")):
+            raise ValueError("must begin with postgresql://")
+        return given
+
     @field_validator("allowed_hosts", "cors_origins", "jwt_algorithms", mode="before")
     @classmethod
     def _words(cls, given: Any) -> Any:

@@ -196,6 +196,13 @@ async def test_settings_that_make_no_sense_are_told(tmp_path: Path) -> None:
         assert told in err.decode()
 
 
+async def test_an_address_that_leads_to_no_database_ever_ends_the_start() -> None:
+    for command in ("serve", "migrate"):
+        code, _, said = await run_with("shop:s3cret@db/shop", command)
+        assert (code, "DATABASE_URL: must begin with postgresql://" in said) == (2, True)
+        assert "s3cret" not in said
+
+
 async def run_with(dsn: str | None, *arguments: str) -> tuple[int, str, str]:
     variables = {"DATABASE_URL": dsn} if dsn else {}
     process = await asyncio.create_subprocess_exec(
