@@ -32,8 +32,8 @@ NO_OPTIONS = PublishOptions()
 MERGED_FLUSHES = 1
 LONE_FLUSHES = 2
 MANY_EVENTS = 250
-"""A second merged transaction may find the log locked by the first, which costs both more; with so many events
-that matters less than a database without work while the first is flushed and answered."""
+"""A second merged transaction may find the log locked by the first, which costs both more; with so many
+events that matters less than a database without work while the first is flushed and answered."""
 KEPT_CONNECTIONS = 3
 """For reads, the tail and upkeep; publishes get the others. A small pool cannot spare as many."""
 
