@@ -55,6 +55,7 @@ class Connection(HttpToolsProtocol):
         self._between_bytes = 0
         self._upgrading = False
         self._idle_since = 0.0
+        self._running: Cycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -63,6 +64,10 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         self._unset_keepalive_if_required()
+        # With requests behind it, it is not the last one, which is told below.
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -137,7 +142,7 @@ class Connection(HttpToolsProtocol):
         if self._awaited is _Awaited.BODY:
             self._start_timer(LINGER_SECONDS)
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+            self._start(*self.pipeline.pop())
             return
         self._idle_since = self.loop.time()
         if self.timeout_keep_alive_task is None:
@@ -186,7 +191,11 @@ class Connection(HttpToolsProtocol):
             self.flow.pause_reading()
             self.pipeline.appendleft((self.cycle, self.app))
         else:
-            self._start_asgi_task(self.cycle, self.app)
+            self._start(self.cycle, self.app)
+
+    def _start(self, cycle: Any, app: Any) -> None:
+        self._running = cycle
+        self._start_asgi_task(cycle, app)
 
     def _feed(self, data: bytes) -> None:
         """Nothing is spoken here but HTTP, and a wish for something else may be ignored (RFC 9110, 7.8).

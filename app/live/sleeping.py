@@ -50,7 +50,8 @@ class Sleeping:
         for cursor, events in found:
             if cursor.bucket is not None:
                 totals[cursor.bucket] = totals.get(cursor.bucket, 0) + events
-            elif events:
+            elif events or self.possible:
+                # Wanted since the others were placed: read again, it is too, and its publishers notify.
                 self._watchlist.read(cursor)
         busy = sum(1 for bucket in self._buckets.values() if bucket.last_events > now - BUSY_SECONDS)
         for bucket, events in totals.items():

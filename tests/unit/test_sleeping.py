@@ -1,0 +1,83 @@
+"""Which logs are placed in a bucket, so that their publishers know that somebody sleeps."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from typing import cast
+
+from app.live.protocols import Frames
+from app.live.signal import Signal
+from app.live.sleeping import Sleeping
+from app.live.watched import Watched
+from app.live.watchlist import Watchlist
+from app.model import Topic, TopicId
+
+
+class OneSession:
+    """Grants every lock; `meanwhile` happens while it is asked for the first one."""
+
+    session: int | None = 1
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        self._meanwhile = [meanwhile]
+        self.asleep: set[int] = set()
+
+    async def sleep_keys(self, logs: Collection[tuple[TopicId, int]]) -> Mapping[tuple[TopicId, int], int]:
+        return {log: log[0] for log in logs}
+
+    async def sleep(self, keys: Collection[int]) -> Collection[int]:
+        if self._meanwhile:
+            self._meanwhile.pop()()
+        self.asleep |= set(keys)
+        return keys
+
+    async def wake(self, keys: Collection[int]) -> None:
+        self.asleep -= set(keys)
+
+
+async def test_a_log_that_is_wanted_while_others_fall_asleep_falls_asleep_too() -> None:
+    watchlist = Watchlist(cast(Frames, None), ring_max_events=1, ring_max_bytes=1)
+    sleeper = OneSession(lambda: _want(watchlist, 2))
+    sleeping = Sleeping(sleeper, watchlist)
+    _want(watchlist, 1)
+    for now in (1.0, 2.0):
+        await sleeping.settle(now)
+        _read_nothing(watchlist, sleeping, now)
+    assert sleeper.asleep == {1, 2}
+
+
+async def test_a_log_is_not_read_again_and_again_without_a_connection() -> None:
+    watchlist = Watchlist(cast(Frames, None), ring_max_events=1, ring_max_bytes=1)
+    sleeper = OneSession(lambda: None)
+    sleeper.session = None
+    sleeping = Sleeping(sleeper, watchlist)
+    _want(watchlist, 1)
+    await sleeping.settle(1.0)
+    _read_nothing(watchlist, sleeping, 1.0)
+    assert not watchlist.dirty
+
+
+def _want(watchlist: Watchlist, number: int) -> Watched:
+    now = datetime.now(UTC)
+    topic = Topic(
+        topic_id=TopicId(number),
+        name=f"topic-{number}",
+        partitions=1,
+        description=None,
+        segment_events=1,
+        idempotency_seconds=1,
+        created_at=now,
+        updated_at=now,
+    )
+    watched = watchlist.watch(topic)
+    assert watched.wait(Signal(), 0, 0)
+    watchlist.read(watched.cursors[0])
+    return watched
+
+
+def _read_nothing(watchlist: Watchlist, sleeping: Sleeping, now: float) -> None:
+    """What a cycle of the tail does with logs that have no news."""
+    cursors = list(watchlist.dirty)
+    for cursor in cursors:
+        cursor.dirty = False
+        del watchlist.dirty[cursor]
+    sleeping.record(now, [(cursor, 0) for cursor in cursors], 0.0)
