@@ -82,14 +82,17 @@ def _header_map(text: str) -> list[tuple[str, str | None]] | None:
         return None
     try:
         found, _ = members(text)
-    except (JSONDecodeError, IndexError):
+        pairs = [
+            (name, value if isinstance(value, str) and text[start] == '"' else _other(text[start:end]))
+            for name, (start, end, value) in found.items()
+        ]
+        # SQL takes half a surrogate pair; a text of Arrow cannot hold it.
+        "".join(name + (value or "") for name, value in pairs).encode()
+    except (JSONDecodeError, IndexError, UnicodeEncodeError):
         raise GaplessError(
-            f"headers that are no JSON object: {text[:100]!r}; leave the column out by the option columns"
+            f"headers that are no object of texts: {text[:100]!r}; leave the column out by the option columns"
         ) from None
-    return [
-        (name, value if isinstance(value, str) and text[start] == '"' else _other(text[start:end]))
-        for name, (start, end, value) in found.items()
-    ]
+    return pairs
 
 
 def _other(text: str) -> str | None:
