@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 0bd98c10eba8e3b08eabbc016522eaa61a108ff9756744ef54aaf487eb8f6d76
+// SHA-256 of openapi.json: 23cce3f237a2e066d4ee6e0a544481a153fc052b49fd64f565f6428e26e1b7c4
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
