@@ -14,6 +14,7 @@ declare
   v_topic gapless.topic := gapless.find_topic(p_topic);
   v_discarded integer;
 begin
+  -- A load that is being published goes whole, and leaves nothing to discard.
   perform pg_advisory_xact_lock(gapless.load_key(v_topic.topic_id, p_load));
   delete from gapless.load_chunk c
   where c.topic_id = v_topic.topic_id and c.load_id = p_load and starts_with(c.attempt, p_prefix);

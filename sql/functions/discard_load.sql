@@ -4,19 +4,7 @@
  */
 create or replace function gapless.discard_load(p_topic text, p_load text)
 returns integer
-language plpgsql
+language sql
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-as $$
-declare
-  v_topic gapless.topic := gapless.find_topic(p_topic);
-  v_discarded integer;
-begin
-  -- A load that is being published goes whole, and leaves nothing to discard.
-  perform pg_advisory_xact_lock(gapless.load_key(v_topic.topic_id, p_load));
-  delete from gapless.load_chunk c where c.topic_id = v_topic.topic_id and c.load_id = p_load;
-  get diagnostics v_discarded = row_count;
-  return v_discarded;
-end
-$$;
+as $$ select gapless.discard_attempts(p_topic, p_load, '') $$;
