@@ -20,6 +20,7 @@ from tests.support.ports import free_port
 SCENARIOS = (
     "publish_batch",
     "publish_single",
+    "publish_sweep",
     "stream_latency",
     "stream_fanout",
     "fanout_rate",
