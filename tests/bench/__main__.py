@@ -29,6 +29,7 @@ SCENARIOS = (
     "topics",
     "groups",
     "claim_rate",
+    "catch_up",
     "open_transaction",
     "guarded",
     "wide_log",
