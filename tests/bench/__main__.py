@@ -21,6 +21,7 @@ SCENARIOS = (
     "publish_batch",
     "publish_single",
     "publish_sweep",
+    "pgbench",
     "stream_latency",
     "stream_fanout",
     "fanout_rate",
