@@ -1,17 +1,15 @@
 """Debian's nginx, where it is installed: with a plain proxy_pass, with what is shipped, or with nchan."""
 
-import asyncio
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.ports import free_port, listens
-from tests.support.wait import PATIENCE_SECONDS, until
+from tests.support.ports import free_port
+from tests.support.servers import running
 
 _FOUND = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 INSTALLED = [Path(_FOUND)] if _FOUND else []
@@ -147,19 +145,7 @@ def _addressed(text: str, port: int, replicas: Sequence[int], folder: Path) -> s
     return text.replace(_LISTEN, f"  listen 127.0.0.1:{port};\n").replace(_LOGS, f"{folder}/")
 
 
-@asynccontextmanager
-async def _running(
+def _running(
     program: Path, arguments: Sequence[str | Path], port: int, folder: Path
-) -> AsyncIterator[int]:
-    said = folder / "stderr.log"
-    with said.open("wb") as output:
-        process = subprocess.Popen([program, *arguments], stderr=output)
-    try:
-        await until(lambda: process.poll() is not None or listens(port))
-        if process.poll() is not None:
-            logs = [path.read_text() for path in (said, folder / "error.log") if path.is_file()]
-            raise RuntimeError(f"nginx ended:\n{''.join(logs)}")
-        yield process.pid
-    finally:
-        process.terminate()
-        await asyncio.to_thread(process.wait, PATIENCE_SECONDS)
+) -> AbstractAsyncContextManager[int]:
+    return running([program, *arguments], port, folder, logs=[folder / "error.log"])

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from tests.bench.load.batches import KEYS, make_batch
-from tests.bench.load.connection import Connection, post
+from tests.bench.load.connection import Connection, closed, post
 from tests.bench.load.serving import serve
 
 PATH = "/v1/topics/{topic}/events"
@@ -30,7 +30,8 @@ class Publisher:
         self._port = parameters["port"]
         self._token = parameters.get("token")
         self._path, self._body = PATH, batch.body
-        if "path" in parameters:
+        self._is_bare = "path" in parameters
+        if self._is_bare:
             self._path, self._body = parameters["path"], batch.data[0].encode()
         self._count = parameters["connections"]
         self._events = parameters["events"]
@@ -57,30 +58,8 @@ class Publisher:
         self._topics = message.get("topics", self._topics)
         self._connect()
         if message["command"] == "closed":
-            return self._closed(message["seconds"])
+            return closed(self._connections, message["seconds"])
         return self._paced(message["seconds"], message["every"])
-
-    def _closed(self, seconds: float) -> dict[str, Any]:
-        """`answered` counts what was answered in time, `published` what came in later too."""
-        for connection in self._connections:
-            connection.send(connection.request)
-        waiting = len(self._connections)
-        started = time.monotonic()
-        end = started + seconds
-        answered = late = 0
-        poll, by_descriptor, clock = self._poll.poll, self._by_descriptor, time.monotonic
-        while waiting:
-            for descriptor, _ in poll():
-                connection = by_descriptor[descriptor]
-                if not connection.receive():
-                    continue
-                if clock() < end:
-                    answered += 1
-                    connection.send(connection.request)
-                else:
-                    late += 1
-                    waiting -= 1
-        return {"answered": answered, "published": answered + late, "seconds": seconds}
 
     def _paced(self, seconds: float, every: float) -> dict[str, Any]:
         free = list(self._connections)
@@ -107,13 +86,19 @@ class Publisher:
         return {"published": sent * self._events, "answer_seconds": answer_seconds}
 
     def _numbered(self, due: float) -> bytes:
+        if self._is_bare:
+            return self._data(due).encode()
         return f'{{"events":[{",".join(self._event(due) for _ in range(self._events))}]}}'.encode()
 
     def _event(self, due: float) -> str:
+        data = self._data(due)
+        key = f'"key":"k{self._sent * 7919 % KEYS}",' if self._keyed else ""
+        return f'{{{key}"data":{data}}}'
+
+    def _data(self, due: float) -> str:
         self._sent += 1
         start = f'{{"number":{self._sent},"due":{round(due * 1e9)},"note":"'
-        key = f'"key":"k{self._sent * 7919 % KEYS}",' if self._keyed else ""
-        return f'{{{key}"data":{start.ljust(self._size - 2, "x")}"}}}}'
+        return f'{start.ljust(self._size - 2, "x")}"}}'
 
 
 if __name__ == "__main__":

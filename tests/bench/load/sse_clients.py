@@ -1,11 +1,13 @@
 """Many SSE clients in one process: counts frames, and checks and times numbered events.
 
 `path` and `opened` are for another server than the service: where its stream of a topic is, and what tells
-that a stream misses nothing from now on.
+that a stream misses nothing from now on. With `bytes_per_second` each client takes no more than that, over a
+connection as of the Internet, whose buffers are small; from `hurry` until `slow` it takes all that it can.
 
 Cheap because most clients get the same bytes: what was parsed for one is looked up for the others.
 """
 
+import contextlib
 import re
 import select
 import socket
@@ -24,6 +26,10 @@ FRAME = b"\ndata: "
 PATH = "/v1/topics/{topic}/stream"
 OPENED = "id: v1."
 READ_BYTES = 1024 * 1024
+SIP_SECONDS = 0.1
+SLOW_BUFFER_BYTES = 4096
+SLOW_SEGMENT_BYTES = 1400
+"""The sender's buffer goes by it: on loopback it would be megabytes."""
 _NUMBERED = re.compile(rb'"number":(\d+),"due":(\d+),[^\n]*\n\n')
 
 
@@ -40,8 +46,12 @@ class Client:
 
     __slots__ = ("faults", "frames", "next_number", "numbered", "opened", "rest", "socket")
 
-    def __init__(self, port: int, path: str, token: str | None) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
+    def __init__(self, port: int, path: str, token: str | None, *, slow: bool) -> None:
+        self.socket = socket.socket()
+        if slow:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SLOW_BUFFER_BYTES)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SLOW_SEGMENT_BYTES)
+        self.socket.connect(("127.0.0.1", port))
         self.socket.sendall(
             (
                 f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{authorization(token)}"
@@ -60,6 +70,8 @@ class Client:
 class Clients:
     def __init__(self, parameters: dict[str, Any]) -> None:
         self._timed = parameters["timed"]
+        self._sip_bytes = round(SIP_SECONDS * parameters.get("bytes_per_second", 0))
+        self._is_slow = False
         self._poll = select.epoll()
         self._clients: dict[int, Client] = {}
         self._latencies = array("q")
@@ -73,7 +85,12 @@ class Clients:
         self._opened = parameters.get("opened", OPENED).encode()
         for start in range(0, parameters["clients"], CONNECT_AT_ONCE):
             for i in range(start, min(start + CONNECT_AT_ONCE, parameters["clients"])):
-                client = Client(parameters["port"], paths[i % len(paths)], parameters.get("token"))
+                client = Client(
+                    parameters["port"],
+                    paths[i % len(paths)],
+                    parameters.get("token"),
+                    slow=self._sip_bytes > 0,
+                )
                 self._clients[client.socket.fileno()] = client
                 self._poll.register(client.socket, select.EPOLLIN)
             self._open()
@@ -101,19 +118,45 @@ class Clients:
         self._poll.register(stdin, select.EPOLLIN)
         take = self._take_numbered if self._timed else self._count
         clients = self._clients
+        if self._sip_bytes:
+            self._slow_down()
+        next_sip = time.monotonic()
         while True:
-            for descriptor, _ in self._poll.poll():
+            if self._is_slow and time.monotonic() >= next_sip:
+                next_sip += SIP_SECONDS
+                self._sip()
+            for descriptor, _ in self._poll.poll(SIP_SECONDS if self._is_slow else None):
                 if descriptor == stdin:
                     if (message := read_message()) is None:
                         return
                     answer(self._report(message))
                     continue
                 client = clients[descriptor]
-                # A new object of this size for each read would cost more than the read.
-                size = client.socket.recv_into(self._buffer)
-                if not size:
-                    raise ConnectionError("the service ended a stream")
-                take(client, size)
+                take(client, self._read(client, READ_BYTES))
+
+    def _read(self, client: Client, most_bytes: int) -> int:
+        # A new object of this size for each read would cost more than the read.
+        size = client.socket.recv_into(self._buffer, most_bytes)
+        if not size:
+            raise ConnectionError("the service ended a stream")
+        return size
+
+    def _sip(self) -> None:
+        for client in self._clients.values():
+            with contextlib.suppress(BlockingIOError):
+                self._count(client, self._read(client, self._sip_bytes))
+
+    def _slow_down(self) -> None:
+        self._is_slow = True
+        for client in self._clients.values():
+            self._poll.unregister(client.socket)
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SLOW_BUFFER_BYTES)
+
+    def _hurry(self) -> None:
+        self._is_slow = False
+        for client in self._clients.values():
+            self._poll.register(client.socket, select.EPOLLIN)
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BYTES)
 
     def _count(self, client: Client, size: int) -> None:
         if size != len(self._counted) or not self._buffer.startswith(self._counted):
@@ -147,6 +190,12 @@ class Clients:
 
     def _report(self, message: dict[str, Any]) -> dict[str, Any]:
         clients = self._clients.values()
+        if message["command"] == "hurry":
+            self._hurry()
+            return {}
+        if message["command"] == "slow":
+            self._slow_down()
+            return {}
         if message["command"] == "reset":
             for client in clients:
                 client.numbered = client.frames = client.faults = 0

@@ -7,6 +7,8 @@ request when the last was answered, and a round ends when every client has every
 
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,23 +29,27 @@ class Load(NamedTuple):
     events: int
     connections: int
     goal: float | None
+    clients: int = CLIENTS
 
 
 LOADS = (
-    Load("single events", 1, 1, 0.5),
-    Load("batches of ten", 10, 1, 1.0),
-    Load("single events on eight connections", 1, 8, None),
+    Load("fanout_rate, single events", 1, 1, 0.5),
+    Load("fanout_rate, batches of ten", 10, 1, 1.0),
+    Load("fanout_rate, single events on eight connections", 1, 8, None),
 )
 
 
 class Fanout:
     """One side under one load: `lost` counts deliveries that did not come, or came twice."""
 
-    def __init__(self, name: str, clients: Worker, publisher: Worker, events: int, seconds: float) -> None:
+    def __init__(
+        self, name: str, clients: Worker, publisher: Worker, count: int, events: int, seconds: float
+    ) -> None:
         self.lost = 0
         self.contender = Contender(name, "deliveries/s", self._rate)
         self._clients = clients
         self._publisher = publisher
+        self._count = count
         self._events = events
         self._seconds = seconds
 
@@ -51,7 +57,7 @@ class Fanout:
         await self._clients.ask("reset")
         started = time.monotonic()
         published = (await self._publisher.ask("closed", seconds=self._seconds))["published"]
-        deliveries = CLIENTS * self._events * published
+        deliveries = self._count * self._events * published
         self.lost += await lost_frames(self._clients, deliveries)
         return float(deliveries / (time.monotonic() - started))
 
@@ -62,17 +68,32 @@ class Fanout:
 
 
 async def measure(stack: Stack, *, quick: bool) -> list[Figure]:
+    seconds, turns = (1.0, 3) if quick else (2.0, 6)
+    async with running_nchan() as other:
+        return [await compare(stack, other, load, seconds, turns) for load in LOADS]
+
+
+@asynccontextmanager
+async def running_nchan() -> AsyncIterator[nginx.Nchan]:
+    """Raises LeftOut."""
     if not (nginx.INSTALLED and nginx.NCHAN.is_file()):
         raise LeftOut("nginx with nchan is not installed (Debian: libnginx-mod-nchan)")
     with tempfile.TemporaryDirectory(prefix="gapless-nchan-") as folder:
         async with nginx.nchan(nginx.INSTALLED[0], Path(folder)) as other:
-            return [await _compare(stack, other, load, quick=quick) for load in LOADS]
+            yield other
 
 
-async def _compare(stack: Stack, other: nginx.Nchan, load: Load, *, quick: bool) -> Figure:
-    topic = load.name.replace(" ", "-")
+def nchan_meters(other: nginx.Nchan, *generators: Worker) -> cpu.Meters:
+    return {
+        "nginx": lambda: cpu.of_family(other.pid),
+        GENERATOR: lambda: sum(generator.cpu_seconds() for generator in generators),
+    }
+
+
+async def compare(stack: Stack, other: nginx.Nchan, load: Load, seconds: float, turns: int) -> Figure:
+    topic = f"fanout-{load.clients}-{load.events}-{load.connections}"
     await stack.create_topic(topic)
-    followed = {"topics": [topic], "clients": CLIENTS, "timed": False}
+    followed = {"topics": [topic], "clients": load.clients, "timed": False}
     published = {"topics": [topic], "connections": load.connections, "size": SIZE, "keyed": False}
     here, there = {"port": stack.service.port}, {"port": other.port}
     async with (
@@ -81,16 +102,12 @@ async def _compare(stack: Stack, other: nginx.Nchan, load: Load, *, quick: bool)
         Worker("http_publish", **here, **published, events=load.events) as publisher,
         Worker("http_publish", **there, **published, events=1, path=nginx.PUBLISH) as other_publisher,
     ):
-        seconds = 1.0 if quick else 2.0
-        service = Fanout("service", clients, publisher, load.events, seconds)
-        nchan = Fanout("nchan", others, other_publisher, 1, seconds)
+        service = Fanout("service", clients, publisher, load.clients, load.events, seconds)
+        nchan = Fanout("nchan", others, other_publisher, load.clients, 1, seconds)
         service.contender.meters = stack.meters(clients, publisher)
-        nchan.contender.meters = {
-            "nginx": lambda: cpu.of_family(other.pid),
-            GENERATOR: lambda: others.cpu_seconds() + other_publisher.cpu_seconds(),
-        }
+        nchan.contender.meters = nchan_meters(other, others, other_publisher)
         contenders = [service.contender, nchan.contender]
-        await interleave(contenders, 3 if quick else 6)
+        await interleave(contenders, turns)
         sides = [contender.side() for contender in contenders]
     ratio = paired_ratio(*sides)
     goals = [Goal("lost", service.lost + nchan.lost, "==", 0)]
@@ -101,4 +118,4 @@ async def _compare(stack: Stack, other: nginx.Nchan, load: Load, *, quick: bool)
         goals.insert(0, Goal("ratio", ratio, ">=", load.goal))
     for contender in contenders:
         notes += contender.notes()
-    return Figure(f"fanout_rate, {load.name}", goals, sides, notes)
+    return Figure(load.name, goals, sides, notes)
