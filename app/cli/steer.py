@@ -42,7 +42,7 @@ def seek(
     """Move a group to another place: what lies after it is delivered (again), what lies before is not.
 
     Consumers lose what they have claimed; their acks of it are refused. Dead letters from there on are
-    removed, as their events are delivered again.
+    removed, as their events are delivered again; those redriven or discarded before are not counted.
     """
     body = {"to": start_of(to), "partition": partition, "dry_run": dry_run}
     given = {name: value for name, value in body.items() if value is not None}
