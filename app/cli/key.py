@@ -20,7 +20,8 @@ MAX_DAYS = 36_500
 key = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Create, list and revoke API keys: at the server of --url or GAPLESS_URL, else in the database.",
+    help="Create, list and revoke API keys. Where --url or GAPLESS_URL names a server it is asked, else the "
+    "database itself.",
 )
 
 Name = Annotated[str, typer.Argument(help="What the key is called.", show_default=False)]
@@ -57,7 +58,7 @@ def create(
     data: Data = None,
     url: Url = None,
 ) -> None:
-    """Create a key and print its token, which is shown this once and stored nowhere.
+    """Create a key and print its token. It is shown this once and stored nowhere.
 
     Only the token goes to standard output: TOKEN=$(gapless key create billing --scope consume:orders/billing)
     """
@@ -70,7 +71,7 @@ def create(
 
 @key.command("list")
 def list_(context: typer.Context, data: Data = None, as_json: Json = False, url: Url = None) -> None:
-    """List the keys that were not revoked, also expired ones, without their tokens."""
+    """List the keys that were not revoked. Expired ones are among them; tokens are not shown."""
     found = _keys(context, data, url).read()
     if as_json:
         print_json(found)
@@ -92,7 +93,7 @@ def list_(context: typer.Context, data: Data = None, as_json: Json = False, url:
 
 @key.command()
 def revoke(context: typer.Context, name: Name, data: Data = None, url: Url = None) -> None:
-    """End a key, and every session and stream that was opened with it; its name is free then.
+    """End a key, with its sessions and streams. Its name is free then.
 
     Running services notice within GAPLESS_KEY_REFRESH_SECONDS, five if that is not set.
     """
