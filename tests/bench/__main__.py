@@ -20,6 +20,8 @@ from tests.support.ports import free_port
 SCENARIOS = (
     "publish_batch",
     "publish_single",
+    "publish_sweep",
+    "pgbench",
     "stream_latency",
     "stream_fanout",
     "fanout_rate",
@@ -28,6 +30,7 @@ SCENARIOS = (
     "topics",
     "groups",
     "claim_rate",
+    "catch_up",
     "open_transaction",
     "guarded",
     "wide_log",

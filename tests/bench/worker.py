@@ -44,7 +44,8 @@ class Worker:
         return await self._exchange({"command": command, **arguments}, ANSWER_SECONDS)
 
     def cpu_seconds(self) -> float:
-        return cpu.of_process(self._running().pid)
+        """What it starts counts with it, once that has ended."""
+        return cpu.of_family(self._running().pid)
 
     async def _exchange(self, message: Any, within_seconds: float) -> Any:
         process = self._running()

@@ -1,10 +1,12 @@
 """Members of consumer groups over plain sockets: each claims, and acks with its next claim.
 
-`run`: for so many seconds; then every member acks what it has. `latencies` are from when an event was due, as
-`tests.bench.load.http_publish` notes it in its data, to when the answer with it was read.
+`run`: for so many seconds; then every member acks what it has. `catch_up`: until all together have got so
+many events, and acked them. `latencies` are from when an event was due, as `tests.bench.load.http_publish`
+notes it in its data, to when the answer with it was read.
 """
 
 import json
+import math
 import re
 import select
 import time
@@ -27,6 +29,8 @@ class Member(Connection):
         super().__init__(port)
         self.group = group
         self.token: str | None = None
+        self.is_done = False
+        """It has sent its last ack."""
         self._caller = caller
         self._path = f"/v1/topics/{topic}/subscriptions/{group}"
         self._asked = {"member": name, "max_events": max_events, "wait": WAIT_SECONDS}
@@ -36,7 +40,7 @@ class Member(Connection):
 
     def ack(self) -> None:
         self._post(f"leases/{self.token}/ack", {})
-        self.token = None
+        self.is_done = True
 
     def _post(self, verb: str, body: dict[str, Any]) -> None:
         self.send(post(f"{self._path}/{verb}", json.dumps(body).encode(), token=self._caller))
@@ -47,16 +51,18 @@ class Members:
         self._parameters = parameters
 
     def handle(self, message: dict[str, Any]) -> dict[str, Any]:
-        seconds, timed = message["seconds"], message["timed"]
+        seconds, due = message.get("seconds", math.inf), message.get("events", math.inf)
+        timed = message.get("timed", False)
         members = list(self._connect())
         by_descriptor = {member.socket.fileno(): member for member in members}
         poll = select.epoll()
         for descriptor in by_descriptor:
             poll.register(descriptor, select.EPOLLIN)
         delivered = dict.fromkeys(self._parameters["groups"], 0)
-        in_time, answers, empty = 0, 0, 0
+        total, in_time, answers, empty = 0, 0, 0, 0
         latencies: list[int] = []
-        end = time.monotonic() + seconds
+        started = acked = time.monotonic()
+        end = started + seconds
         for member in members:
             member.claim()
         waiting = set(members)
@@ -66,11 +72,16 @@ class Members:
                 answer = member.receive()
                 if answer is None:
                     continue
-                token, leased = _TOKEN.search(answer, 0, 2000), _RANGE.search(answer, 0, 2000)
                 now = time.monotonic()
+                if member.is_done:
+                    acked = now
+                    waiting.discard(member)
+                    continue
+                token, leased = _TOKEN.search(answer, 0, 2000), _RANGE.search(answer, 0, 2000)
                 if token and leased:
                     count = int(leased[2]) - int(leased[1]) + 1
                     delivered[member.group] += count
+                    total += count
                     in_time += count if now < end else 0
                     answers += 1
                     member.token = token[1].decode()
@@ -80,7 +91,7 @@ class Members:
                 else:
                     empty += now < end
                     member.token = None
-                if now < end:
+                if now < end and total < due:
                     member.claim()
                 elif member.token:
                     member.ack()
@@ -94,6 +105,7 @@ class Members:
             "answers": answers,
             "empty": empty,
             "microseconds": latencies,
+            "seconds": acked - started,
         }
 
     def _connect(self) -> Iterable[Member]:

@@ -1,6 +1,7 @@
 """Consumes a topic by SQL as plainly as can be: read a page, then commit the offset, on its own connections.
 
-No leases, no retries, no members that may fail: one connection owns each partition for good.
+No leases, no retries, no members that may fail: one connection owns each partition for good. `run`: from the
+start, again and again, for so many seconds. `catch_up`: on from where the last one ended, so many events.
 """
 
 import asyncio
@@ -31,22 +32,45 @@ async def _start(parameters: dict[str, Any]) -> Callable[[dict[str, Any]], Await
     await connections[0].execute(TABLE)
     statements = [(await each.prepare(READ), await each.prepare(COMMIT)) for each in connections]
 
-    async def consume(partition: int, end: float) -> int:
+    offsets = [1] * partitions
+
+    async def read_page(partition: int) -> int:
+        """How many events there were."""
         read, commit = statements[partition]
-        offset, count = 1, 0
+        rows = await read.fetch(parameters["topic"], partition, offsets[partition], parameters["max_events"])
+        if rows:
+            offsets[partition] = rows[-1]["log_offset"] + 1
+            await commit.fetch(partition, offsets[partition])
+        return len(rows)
+
+    async def consume(partition: int, end: float) -> int:
+        offsets[partition], count = 1, 0
         while time.monotonic() < end:
-            rows = await read.fetch(parameters["topic"], partition, offset, parameters["max_events"])
-            if not rows:
-                offset = 1
-                continue
-            offset = rows[-1]["log_offset"] + 1
-            await commit.fetch(partition, offset)
-            count += len(rows)
+            if not (page := await read_page(partition)):
+                offsets[partition] = 1
+            count += page
         return count
 
-    async def handle(message: dict[str, Any]) -> Any:
-        end = time.monotonic() + message["seconds"]
+    async def run(seconds: float) -> dict[str, Any]:
+        end = time.monotonic() + seconds
         return {"read": sum(await asyncio.gather(*(consume(p, end) for p in range(partitions))))}
+
+    async def catch_up(events: int) -> dict[str, Any]:
+        started = time.monotonic()
+        count = 0
+
+        async def follow(partition: int) -> None:
+            nonlocal count
+            while count < events and (page := await read_page(partition)):
+                count += page
+
+        await asyncio.gather(*(follow(partition) for partition in range(partitions)))
+        return {"read": count, "seconds": time.monotonic() - started}
+
+    async def handle(message: dict[str, Any]) -> Any:
+        if message["command"] == "run":
+            return await run(message["seconds"])
+        return await catch_up(message["events"])
 
     return handle
 

@@ -1,6 +1,7 @@
 """Publishes by SQL on its own connections: `gapless.publish`, or one row at a time behind a counter row."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -45,19 +46,21 @@ select pg_notify('bench', $2 || ' ' || id) from i
 
 async def _start(parameters: dict[str, Any]) -> Callable[[dict[str, Any]], Awaitable[Any]]:
     batch = make_batch(parameters["events"], parameters["size"], keyed=parameters["keyed"])
-    arguments: tuple[Any, ...]
-    if parameters["way"] == "publish":
-        statement, arguments = PUBLISH, (parameters["topic"], batch.data, batch.keys, batch.types)
-    else:
-        statement, arguments = COUNTED_INSERT, ("order.created", None, batch.data[0])
     connections = [await asyncpg.connect(parameters["dsn"]) for _ in range(parameters["connections"])]
-    if parameters["way"] == "counter":
+    arguments: list[tuple[Any, ...]]
+    if parameters["way"] == "publish":
+        statement = PUBLISH
+        arguments = [(topic, batch.data, batch.keys, batch.types) for topic in parameters["topics"]]
+    else:
+        statement, arguments = COUNTED_INSERT, [("order.created", None, batch.data[0])]
         await connections[0].execute(COUNTER_TABLES)
     prepared = [await connection.prepare(statement) for connection in connections]
 
     async def handle(message: dict[str, Any]) -> Any:
         end = time.monotonic() + message["seconds"]
-        counts = await asyncio.gather(*[_publish(each, arguments, end) for each in prepared])
+        counts = await asyncio.gather(
+            *[_publish(*each, end) for each in zip(prepared, itertools.cycle(arguments), strict=False)]
+        )
         return {"answered": sum(counts), "seconds": message["seconds"]}
 
     return handle
