@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from app.api.access import Access, GuardedAccess, OpenAccess
 from app.api.application import Service
+from app.api.decoding import Decoding
 from app.api.deps import Parts
 from app.api.readiness import readiness_checks
 from app.api.server import Server, stop_on_signals
@@ -110,6 +111,7 @@ async def _running(
         claims=hub.claims,
         rates=Rates(settings),
         access=access,
+        decoding=Decoding(),
         checks=readiness_checks(found, pool, store, listener, stopping, background, watch),
         outage=outage,
         exposition=exposition,
