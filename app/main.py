@@ -5,12 +5,14 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import structlog
 from fastapi import FastAPI
 
 from app.api.access import Access, GuardedAccess, OpenAccess
 from app.api.application import Service
+from app.api.decoding import Decoding
 from app.api.deps import Parts
 from app.api.readiness import readiness_checks
 from app.api.server import Server, stop_on_signals
@@ -53,15 +55,18 @@ def app_factory() -> FastAPI:
     return create_app(settings)
 
 
-def create_app(settings: Settings, *, migrate_first: bool = False) -> FastAPI:
-    """Without a `database_url` the service runs a PostgreSQL of its own, which is always migrated."""
+def create_app(settings: Settings, *, migrate_first: bool = False, folder: Path | None = None) -> FastAPI:
+    """Without a `database_url` the service runs a PostgreSQL of its own, which is always migrated.
+
+    `folder` has the data of the one that the process which started this one runs.
+    """
     metrics = PrometheusMetrics(max_topics=settings.metrics_max_topics, folder=settings.metrics_dir)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         background = Background()
         async with (
-            provided(settings, background, migrate_first=migrate_first) as found,
+            provided(settings, background, migrate_first=migrate_first, folder=folder) as found,
             _running(app, found, background, metrics),
         ):
             yield
@@ -106,6 +111,7 @@ async def _running(
         claims=hub.claims,
         rates=Rates(settings),
         access=access,
+        decoding=Decoding(),
         checks=readiness_checks(found, pool, store, listener, stopping, background, watch),
         outage=outage,
         exposition=exposition,

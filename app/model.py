@@ -221,6 +221,7 @@ class Sought(NamedTuple):
     to_position: int
     fenced_leases: int
     removed_dead_letters: int
+    """Without those that were redriven or discarded before."""
 
 
 class OpenLease(NamedTuple):

@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 23cce3f237a2e066d4ee6e0a544481a153fc052b49fd64f565f6428e26e1b7c4
+// SHA-256 of openapi.json: 8e3fa65ad8034400a40d50601662df87155bacbc7c2a34fe0145d1086e6f67ed
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -1539,7 +1539,7 @@ export interface components {
             fenced_leases: number;
             /**
              * Format: int64
-             * @description Dead letters from there on, which are delivered anew.
+             * @description Dead letters from there on, which are delivered anew. Those redriven or discarded before are removed too, and not counted.
              */
             removed_dead_letters: number;
         };

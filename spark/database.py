@@ -38,14 +38,16 @@ set local plan_cache_mode = force_custom_plan; set local jit = off; set local en
 set local enable_bitmapscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off;
 set local enable_sort = off; set local transaction_isolation = 'read committed'
 """
+LOG = "; set local gapless.topic_id = {topic_id}; set local gapless.partition_id = {partition}"
+"""Which log gapless.log_feed shows."""
 
 # Tried: packing each column into one long value, which spares Python the messages of rows, takes the server
 # twice the time; much of it for memory, which the system hands out page by page for each slice anew.
 SLICE = """
 copy (
   select {columns}
-  from gapless.event_feed e
-  where e.topic = %(topic)s and e.topic_id = %(topic_id)s and e.partition_id = %(partition)s
+  from gapless.log_feed e
+  where e.topic_id = %(topic_id)s and e.partition_id = %(partition)s
     and e.log_offset between %(first)s::bigint and %(last)s::bigint
   order by e.log_offset
 ) to stdout (format binary)
@@ -142,7 +144,6 @@ class DatabaseReader(Reader):
             self.state()
         fetch = min(self._fetch, until - first)
         arguments = {
-            "topic": self._topic,
             "topic_id": self._topic_id,
             "partition": partition,
             "first": first,
@@ -167,8 +168,11 @@ class DatabaseReader(Reader):
         names = ["log_offset", *(_NAMES.get(name, name) for name in self._sent)]
         columns = sql.SQL(", ").join(sql.Identifier("e", name) for name in names)
         copied = Copied()
+        settings = sql.SQL(SETTINGS + LOG).format(
+            topic_id=arguments["topic_id"], partition=arguments["partition"]
+        )
         with connection.transaction():
-            connection.execute(SETTINGS)
+            connection.execute(settings)
             with connection.cursor().copy(sql.SQL(SLICE).format(columns=columns), arguments):
                 if not connection.wait(copied.receive(connection.pgconn, BATCH_BYTES)):
                     # Ends the COPY too.

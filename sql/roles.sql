@@ -84,7 +84,7 @@ begin
     end;
   end if;
   if exists (select from pg_roles where rolname = 'gapless_subscriber') then
-    grant select on gapless.log_counter, gapless.event_feed, gapless.consumer_lag to gapless_subscriber;
+    grant select on gapless.log_counter, gapless.event_feed, gapless.log_feed, gapless.consumer_lag to gapless_subscriber;
   end if;
 end
 $$;

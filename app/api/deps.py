@@ -8,6 +8,7 @@ from typing import cast
 from starlette.requests import Request
 
 from app.api.access import Access
+from app.api.decoding import Decoding
 from app.db.keys import KeyStore
 from app.db.store import Store
 from app.db.subscriptions import GroupStore
@@ -39,6 +40,7 @@ class Parts:
     claims: Claims
     rates: Rates
     access: Access
+    decoding: Decoding
     checks: Checks
     outage: Outage
     """Of the database."""

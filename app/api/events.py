@@ -1,6 +1,5 @@
 """Publishing: one request, any content type, all of its events or none."""
 
-import asyncio
 from typing import Any
 
 from fastapi import APIRouter
@@ -9,7 +8,7 @@ from starlette.responses import Response
 
 from app.api.access import topic_to_create
 from app.api.calling import caller_of
-from app.api.contents import check_transaction_id, decode_events
+from app.api.contents import check_transaction_id
 from app.api.deps import Parts, parts
 from app.api.drafts import Limits
 from app.api.idempotency import MAX_KEY, MAX_STREAM_KEY, fingerprint, parse_key
@@ -26,8 +25,6 @@ from app.model import NewEvent, PublishOptions
 
 MAX_PARTITION = 255
 OPTIONS = ("transaction_id", "expected_offset", "partition")
-AT_ONCE_BYTES = 256 * 1024
-"""Larger bodies are decoded in a thread, so that other requests do not wait for it."""
 
 router = APIRouter(route_class=RawRoute)
 
@@ -119,9 +116,7 @@ async def _events(
     headers = request.scope["headers"]
     limits = Limits(here.settings.max_event_bytes, here.settings.max_batch_events)
     try:
-        if len(body) > AT_ONCE_BYTES:
-            return await asyncio.to_thread(decode_events, content, headers, body, limits, transaction_id)
-        return decode_events(content, headers, body, limits, transaction_id)
+        return await here.decoding.events(content, headers, body, limits, transaction_id)
     except InvalidEvents as error:
         problems = error.extra["errors"]
         if all(problem["code"] == EventTooLarge.code for problem in problems):

@@ -272,7 +272,11 @@ class SoughtPartition(BaseModel):
     to_position: LogOffset
     fenced_leases: Count
     removed_dead_letters: Annotated[
-        Count, Field(description="Dead letters from there on, which are delivered anew.")
+        Count,
+        Field(
+            description="Dead letters from there on, which are delivered anew. Those redriven or discarded "
+            "before are removed too, and not counted."
+        ),
     ]
 
 

@@ -58,7 +58,7 @@ def readiness_checks(
         "event_loop": in_time,
         "database": Remembered(store.ready),
         "settings": Remembered(partial(check_settings, pool, accept_data_loss=settings.accept_data_loss)),
-        "rights": Remembered(partial(check_rights, pool)),
+        "rights": Remembered(partial(check_rights, pool, own=found.folder is not None)),
         "migrations": Remembered(partial(check_schema, pool)),
     }
     if listener.possible:

@@ -12,6 +12,7 @@ from app.cli.group import (
     GroupArgument,
     Member,
     TopicArgument,
+    deliveries,
     events,
     group_path,
     member_name,
@@ -98,7 +99,7 @@ def consume(
     member: Member = None,
     url: Url = None,
 ) -> None:
-    """Run a command for each event of a group, until Ctrl-C or SIGTERM.
+    """Run a command for each event of a group. Ctrl-C or SIGTERM ends it.
 
     The command gets the data on standard input: JSON, also the one of --whole-event, ends with a newline,
     bytes (data_base64) come exactly as they are. The rest is in GAPLESS_TOPIC, GAPLESS_GROUP,
@@ -182,12 +183,15 @@ def _events_per_claim(terms: Terms, jobs: int) -> int:
 
 
 def _summary(tally: Tally) -> str:
-    text = f"{events(tally.acked)} acked"
-    for count, word in (
-        (tally.failed, "failed"),
-        (tally.dead, "became a dead letter" if tally.dead == 1 else "became dead letters"),
-        (tally.given_back, "given back"),
-        (tally.lost, "lost to others"),
-    ):
-        text += f", {count:,} {word}" if count else ""
-    return text
+    """An event may fail, or be given back, several times: those are deliveries."""
+    dead = "became a dead letter" if tally.dead == 1 else "became dead letters"
+    said = [f"{events(tally.acked)} acked"]
+    if tally.failed:
+        said.append(f"{deliveries(tally.failed)} failed")
+    if tally.dead:
+        said.append(f"{events(tally.dead)} {dead}")
+    if tally.given_back:
+        said.append(f"{deliveries(tally.given_back)} given back")
+    if tally.lost:
+        said.append(f"{deliveries(tally.lost)} lost to others")
+    return ", ".join(said)

@@ -74,7 +74,7 @@ def show(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Show a dead letter whole: the event, and why each delivery of it failed."""
+    """Show a dead letter whole, and why each delivery of it failed."""
     with Client(url or context.find_root().obj) as client:
         content = client.call("GET", group_path(topic, group, "dead-letters", str(number))).content
     if as_json:
@@ -111,7 +111,7 @@ def redrive(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Deliver dead letters again, to their own group; their attempts begin anew.
+    """Deliver dead letters again, to their own group. Their attempts begin anew.
 
     The events of a transaction go together, whichever of them is named.
     """
@@ -135,7 +135,7 @@ def discard(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Let dead letters go: they are not delivered again, and hold up nothing any more."""
+    """Let dead letters go. They are not delivered again, and hold up nothing any more."""
     filters = _selection(everything, ids, type_, key, reason)
     if everything and not yes:
         confirm(

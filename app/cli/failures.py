@@ -29,7 +29,8 @@ class Unreachable(Failure):
 
 HINTS = {
     "unauthorized": "set GAPLESS_TOKEN to the token of an active key, or give a file that holds it with "
-    "--token-file; `gapless key create` makes one in the database of that server",
+    "--token-file; the first key is made in the server's own database: `gapless key create` with its --data, "
+    "or with its DATABASE_URL and without GAPLESS_URL",
     "topic_not_found": "`gapless topic create` makes one; without a scope for it, it looks the same",
     "subscription_not_found": "`gapless sub create` makes one, as `gapless consume --create` does; without a "
     "scope for it, it looks the same",

@@ -69,3 +69,7 @@ def member_name() -> str:
 
 def events(count: int) -> str:
     return "1 event" if count == 1 else f"{count:,} events"
+
+
+def deliveries(count: int) -> str:
+    return "1 delivery" if count == 1 else f"{count:,} deliveries"

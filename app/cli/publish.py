@@ -26,7 +26,7 @@ def publish(
     data: Annotated[
         str | None,
         typer.Argument(
-            metavar="[DATA|FILE|-]",
+            metavar="DATA|FILE|-",
             help="JSON for one event, a file of one JSON value per line (gzip too), or - for standard input.",
             show_default=False,
         ),
@@ -167,7 +167,17 @@ def _neither(data: str) -> str:
     )
     if not data.strip():
         return f"there is no data; {expected}"
+    if _exists(data):
+        what = "a folder" if Path(data).is_dir() else "neither a file nor a pipe"
+        return f"{data!r} is {what}; {expected}"
     return f"there is no file {data!r}, and it is not JSON; {expected}"
+
+
+def _exists(data: str) -> bool:
+    try:
+        return Path(data).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_file(data: str) -> bool:

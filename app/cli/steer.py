@@ -39,10 +39,11 @@ def seek(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Move a group to another place: what lies after it is delivered (again), what lies before is not.
+    """Move a group to another place in its topic. What lies after it is delivered (again), what lies before
+    is not.
 
     Consumers lose what they have claimed; their acks of it are refused. Dead letters from there on are
-    removed, as their events are delivered again.
+    removed, as their events are delivered again; those redriven or discarded before are not counted.
     """
     body = {"to": start_of(to), "partition": partition, "dry_run": dry_run}
     given = {name: value for name, value in body.items() if value is not None}
@@ -69,7 +70,7 @@ def pause(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Stop delivering to a group; what is claimed can still be acked, and nothing is lost.
+    """Stop delivering to a group. What is claimed can still be acked, and nothing is lost.
 
     One that is paused gets the --reason, if there is a new one.
     """
@@ -92,7 +93,7 @@ def cancel(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """End a group for good: it gets nothing any more and keeps back no events. It can only be deleted."""
+    """End a group for good. It gets nothing any more and keeps back no events; it can only be deleted."""
     if not yes:
         confirm(
             f"Cancel group {group} of {topic} for good?",

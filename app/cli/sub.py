@@ -17,7 +17,7 @@ from app.cli.steer import cancel, heartbeat, pause, resume, seek
 sub = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Subscriptions of consumer groups: create, watch and steer the groups of a topic.",
+    help="Create, watch and steer the subscriptions of consumer groups.",
 )
 
 
@@ -40,7 +40,7 @@ def create(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Create a group: its subscription to the topic, with where it starts and how it is delivered to.
+    """Create a group. Its subscription to the topic says where it starts and how it is delivered to.
 
     Creating it again with the same settings changes nothing.
     """
@@ -67,7 +67,7 @@ def create(
 
 @sub.command("list")
 def list_(context: typer.Context, topic: TopicArgument, as_json: Json = False, url: Url = None) -> None:
-    """List the groups of a topic by name, with the events that each has not handled and its dead letters."""
+    """List the groups of a topic by name. With each goes what it has not handled, and its dead letters."""
     with Client(url or context.find_root().obj) as client:
         found = list(_groups(client, topic))
         rows = [] if as_json else [_row(group, _health(client, topic, group["name"])) for group in found]
@@ -84,7 +84,7 @@ def list_(context: typer.Context, topic: TopicArgument, as_json: Json = False, u
 def show(
     context: typer.Context, topic: TopicArgument, group: GroupArgument, as_json: Json = False, url: Url = None
 ) -> None:
-    """Show how a group is: its status, its settings, and what each partition has for it."""
+    """Show a group's status, settings and partitions."""
     with Client(url or context.find_root().obj) as client:
         found = client.json("GET", group_path(topic, group))
     if as_json:
@@ -103,7 +103,7 @@ def leases(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """List the open leases of a group, the oldest first: who holds what, and until when."""
+    """List the open leases of a group, the oldest first. They say who holds what, and until when."""
     params = {"limit": limit} | ({} if partition is None else {"partition": partition})
     with Client(url or context.find_root().obj) as client:
         found = client.json("GET", group_path(topic, group, "leases"), params=params)["leases"]
@@ -132,7 +132,7 @@ def alter(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Change a group's settings, but not start, ordering and delivery; `none` and `off` take a limit away."""
+    """Change a group's settings. Start, ordering and delivery stay; `none` and `off` take a limit away."""
     changes = mutable(
         on_dead_letter, lease_seconds, max_attempts, backoff, max_backoff, max_in_flight, heartbeat,
         heartbeat_timeout,
@@ -155,7 +155,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     url: Url = None,
 ) -> None:
-    """Delete a group: its position and its dead letters are gone, the topic's events stay."""
+    """Delete a group, with its position and its dead letters. The topic's events stay."""
     if not yes:
         confirm(
             f"Delete group {group} of {topic}, its position and its dead letters?",

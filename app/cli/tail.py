@@ -23,7 +23,7 @@ LONGEST_RETRY_SECONDS = 10.0
 def tail(
     context: typer.Context,
     topics: Annotated[
-        list[str], typer.Argument(metavar="TOPIC...", help="One topic or several.", show_default=False)
+        list[str], typer.Argument(metavar="TOPIC", help="One topic or several.", show_default=False)
     ],
     start: Annotated[
         str, typer.Option("--from", metavar="WHERE", help="earliest, latest, or an RFC 3339 time.")

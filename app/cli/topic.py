@@ -139,7 +139,7 @@ def trim(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Remove the oldest events of a partition: everything below an offset."""
+    """Remove the oldest events of a partition, all below an offset."""
     with Client(url or context.find_root().obj) as client:
         if partition is None:
             count = client.json("GET", topic_path(name))["partitions"]

@@ -1,7 +1,8 @@
 """A worker of `gapless serve --workers N`: `python -m app.cli.worker FD` serves on the listening socket FD.
 
-Its first line of standard input holds its settings, which a command line would show to everybody. The rest
-never comes: the end of standard input is the end of the process that started it, and then of the worker too.
+Its first line of standard input holds its settings, which a command line would show to everybody, and the
+folder of the embedded PostgreSQL. The rest never comes: the end of standard input is the end of the process
+that started it, and then of the worker too.
 It says on standard output that it serves, or why it cannot.
 """
 
@@ -12,20 +13,23 @@ import socket
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.errors import GaplessError, SetupError
 
 if TYPE_CHECKING:
+    from app.db.provision import Provided
     from app.settings import Settings
 
 SERVING = "serving"
 FAILED = "failed"
 
 
-def encode(settings: "Settings") -> bytes:
+def encode(found: "Provided") -> bytes:
     """What was set, as a line; the rest is the default for the worker too."""
-    return json.dumps(settings.model_dump(exclude_unset=True), default=str).encode() + b"\n"
+    told = {"settings": found.settings.model_dump(exclude_unset=True), "folder": found.folder}
+    return json.dumps(told, default=str).encode() + b"\n"
 
 
 def end_seconds(settings: "Settings") -> float:
@@ -38,11 +42,12 @@ def main() -> int:
     from app.cli.configuration import load_settings, log_to_stderr
     from app.main import create_app
 
-    settings = load_settings(**json.loads(_first_line()))
+    told = json.loads(_first_line())
+    settings = load_settings(**told["settings"])
     log_to_stderr(settings, worker=os.getpid())
     threading.Thread(target=_end_with_parent, args=(end_seconds(settings),), daemon=True).start()
     listener = socket.socket(fileno=int(sys.argv[1]))
-    app = create_app(settings)
+    app = create_app(settings, folder=None if told["folder"] is None else Path(told["folder"]))
     try:
         run(app, listener, lambda: _say(SERVING, app.state.parts.outage.reason or ""), settings)
     except (GaplessError, SetupError) as error:

@@ -17,7 +17,7 @@ import structlog
 from app.background import Background
 from app.backoff import Backoff
 from app.cli.worker import FAILED, SERVING, encode, end_seconds
-from app.db.provision import provided
+from app.db.provision import Provided, provided
 from app.errors import SetupError
 from app.settings import Settings
 from app.telemetry.prometheus import empty_folder, forget_worker
@@ -49,7 +49,7 @@ async def supervise(
         with _metrics_folder(settings) as metrics_dir:
             shared = settings.model_copy(update={"metrics_dir": metrics_dir})
             async with provided(shared, Background(), migrate_first=migrate_first) as found:
-                await Workers(found.settings, listener, stopping).run(started)
+                await Workers(found, listener, stopping).run(started)
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
@@ -66,7 +66,7 @@ class Worker:
         """Why it had no database when it began to serve."""
 
     @classmethod
-    async def start(cls, settings: Settings, listener: socket.socket) -> "Worker":
+    async def start(cls, found: Provided, listener: socket.socket) -> "Worker":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",  # the folder that we were started in is no place for modules
@@ -78,7 +78,7 @@ class Worker:
             pass_fds=(listener.fileno(),),
         )
         if process.stdin is not None:
-            process.stdin.write(encode(settings))
+            process.stdin.write(encode(found))
         return cls(process)
 
     async def until_serving(self) -> None:
@@ -113,11 +113,12 @@ class Worker:
 
 
 class Workers:
-    def __init__(self, settings: Settings, listener: socket.socket, stopping: asyncio.Event) -> None:
-        self._settings = settings
+    def __init__(self, found: Provided, listener: socket.socket, stopping: asyncio.Event) -> None:
+        self._found = found
+        self._settings = found.settings
         self._listener = listener
         self._stopping = stopping
-        self._missing = settings.workers
+        self._missing = found.settings.workers
         """How many have not served yet."""
         self._failure: WorkerFailed | None = None
 
@@ -137,7 +138,7 @@ class Workers:
         backoff = Backoff(LONGEST_PAUSE_SECONDS)
         first = True
         while not self._stopping.is_set():
-            worker = await Worker.start(self._settings, self._listener)
+            worker = await Worker.start(self._found, self._listener)
             try:
                 code = await self._serve(worker, started if first else None)
             finally:

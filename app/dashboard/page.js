@@ -11,7 +11,8 @@ import { Topics } from "./topics.js";
 
 const NOTICES = 4;
 const STATES = {
-  idle: "Not connected",
+  out: "Not logged in",
+  idle: "Choose or create a topic",
   connecting: "Connecting…",
   live: "Live",
   reconnecting: "Server away, reconnecting…",
@@ -62,7 +63,7 @@ async function show() {
   element("welcome").hidden = Boolean(topic);
   element("notices").replaceChildren();
   events.clear();
-  become("idle");
+  become(working ? "idle" : "out");
   if (!topic || !working) return;
   document.title = `${topic} · Gapless`;
   element("topic-title").textContent = topic;
@@ -129,6 +130,7 @@ function become(state) {
     notice(`Connected again after ${milliseconds(now() - awaySince)}. The stream went on where it was: nothing is lost.`);
     awaySince = null;
   }
+  pill.hidden = false;
   pill.dataset.state = state;
   pill.textContent = STATES[state];
   element("events-empty").textContent = ["ended", "failed"].includes(state)

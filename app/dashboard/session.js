@@ -13,9 +13,8 @@ export class Session {
   #who;
   #logout;
   #handlers;
-  #open = false;
 
-  // `began` is called with the page ready to work, `ended` when nobody is logged in any more.
+  // `began` is called with the page ready to work, `ended` when nobody is logged in, at first or any more.
   constructor(document, handlers) {
     this.#login = document.getElementById("login");
     this.#columns = document.getElementById("columns");
@@ -43,8 +42,7 @@ export class Session {
   // The server does not know the session, or not any more.
   lost(text = "The session is over. Log in again to go on.") {
     useSession(null);
-    if (this.#open) this.#handlers.ended();
-    this.#open = false;
+    this.#handlers.ended();
     this.#show(false);
     if (!window.isSecureContext) {
       // The browser keeps no cookie of a session that came over plain HTTP from another machine.
@@ -60,7 +58,6 @@ export class Session {
     useSession(csrf);
     this.#who.textContent = csrf === null ? "" : name;
     this.#who.hidden = this.#logout.hidden = csrf === null;
-    this.#open = true;
     this.#show(true);
     this.#handlers.began({ authenticated: csrf !== null });
   }

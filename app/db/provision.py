@@ -18,7 +18,10 @@ OTHER_CONNECTIONS = 20
 
 
 class Provided(NamedTuple):
-    """`settings` have a `database_url` that leads somewhere; `folder` holds the data if they are our own."""
+    """`settings` have a `database_url` that leads somewhere; `folder` holds the data if they are our own.
+
+    They may be our own where another process of ours runs the PostgreSQL.
+    """
 
     settings: Settings
     folder: Path | None
@@ -26,9 +29,9 @@ class Provided(NamedTuple):
 
 @asynccontextmanager
 async def provided(
-    settings: Settings, background: Background, *, migrate_first: bool
+    settings: Settings, background: Background, *, migrate_first: bool, folder: Path | None = None
 ) -> AsyncIterator[Provided]:
-    """A database of our own is always migrated.
+    """A database of our own is always migrated; `folder` has its data where `settings` name it all the same.
 
     A named database that is away is migrated as soon as it is there.
     """
@@ -36,7 +39,7 @@ async def provided(
         migrated = not migrate_first or await _migrated(settings.database_url)
         migrating = _migrate_later(settings.database_url, migrated)
         async with background.beside("migration", migrating, endless=False):
-            yield Provided(settings, None)
+            yield Provided(settings, folder)
         return
     connections = max(
         int(SETTINGS["max_connections"]), settings.workers * settings.pool_max + OTHER_CONNECTIONS

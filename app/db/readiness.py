@@ -107,8 +107,11 @@ async def check_settings(pool: Pool, *, accept_data_loss: bool) -> None:
         )
 
 
-async def check_rights(pool: Pool) -> str | None:
-    """Raises NotReady for a role that lacks rights; answers a warning for one that has far too many."""
+async def check_rights(pool: Pool, *, own: bool) -> str | None:
+    """Raises NotReady for a role that lacks rights; answers a warning for one that has far too many.
+
+    The service is the superuser of its `own` PostgreSQL, which it makes and migrates; nobody can change that.
+    """
     async with pool.acquire() as connection:
         with translated():
             found = await connection.fetchrow(_RIGHTS, list(CALLED))
@@ -117,6 +120,6 @@ async def check_rights(pool: Pool) -> str | None:
     if found["forbidden"]:
         named = ", ".join(found["forbidden"][:5])
         raise NotReady(f"The role {found['role']} may not execute {named}; grant it gapless_admin.")
-    if found["superuser"]:
+    if found["superuser"] and not own:
         return f"The role {found['role']} is a superuser; gapless_admin is enough for the service."
     return None

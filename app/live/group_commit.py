@@ -31,7 +31,7 @@ NO_OPTIONS = PublishOptions()
 
 MERGED_FLUSHES = 1
 LONE_FLUSHES = 2
-MANY_EVENTS = 250
+MANY_EVENTS = 100
 """Where so many wait, a second merged transaction runs. It may find the log locked by the first, which costs
 both more; a database without work while the first one is flushed and answered costs most."""
 KEPT_CONNECTIONS = 3

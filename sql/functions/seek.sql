@@ -4,6 +4,9 @@
  * retries and the dead letters from there on are gone, and the counts begin anew. Dead letters before
  * it stay; one that was on its way again is dead again.
  *
+ * removed_dead_letters counts those that nobody had decided about, as gapless.list_dead_letters lists them; those
+ * redriven or discarded before are gone too, and not counted.
+ *
  * p_dry_run changes nothing and returns the same. Raises GP001, GP003, GP004, GP005, GP010, and GP011 for a cancelled group.
  *
  * The lock of the topic's retention lets the new position and a trim see each other.
@@ -80,7 +83,7 @@ begin
       select count(*)
       from gapless.dead_letter d
       where d.subscription_id = v_state.subscription_id and d.partition_id = v_state.partition_id
-        and d.log_offset >= v_targets[i]
+        and d.status = 'dead' and d.log_offset >= v_targets[i]
     );
     return next;
     continue when p_dry_run;

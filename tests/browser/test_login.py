@@ -37,6 +37,8 @@ async def test_a_person_logs_in_publishes_sees_it_arrive_and_logs_out(
     await expect(tab.page.locator("#login")).to_be_visible()
     await expect(tab.page.locator("#columns")).to_be_hidden()
     await expect(tab.page.locator("#logout")).to_be_hidden()
+    connection = tab.page.locator("#connection")
+    await expect(connection).to_have_text("Not logged in")
     field = tab.page.locator("#login-token")
     await expect(field).to_be_focused()
     assert await field.get_attribute("type") == "password"
@@ -49,6 +51,7 @@ async def test_a_person_logs_in_publishes_sees_it_arrive_and_logs_out(
     await log_in(tab, token)
     await expect(tab.page.locator("#login")).to_be_hidden()
     await expect(tab.page.locator("#who")).to_have_text("key:ada")
+    await expect(connection).to_have_text("Choose or create a topic")
     await tab.create("orders", partitions=2)
     await tab.state("live")
     await tab.publish('{"total": 1.10}', key="customer-7", type_="order.placed")
@@ -68,6 +71,7 @@ async def test_a_person_logs_in_publishes_sees_it_arrive_and_logs_out(
     assert (cookie["httpOnly"], cookie["secure"], cookie["sameSite"]) == (True, True, "Strict")
     await tab.page.click("#logout")
     await expect(tab.page.locator("#login-result")).to_have_text("You are logged out.")
+    await expect(connection).to_have_text("Not logged in")
     await expect(tab.page.locator("#columns")).to_be_hidden()
     assert await context.cookies() == []
     await tab.page.reload()

@@ -47,6 +47,7 @@ async def test_a_newcomer_creates_a_topic_publishes_and_sees_offset_and_latency(
     tab = await Tab.open(context, service.base_url)
     await expect(tab.page.locator("#welcome")).to_be_visible()
     await expect(tab.page.locator("#topics-empty")).to_be_visible()
+    await expect(tab.page.locator("#connection")).to_have_text("Choose or create a topic")
     await tab.create("orders", partitions=4)
     await tab.state("live")
     await expect(tab.page.locator("#partitions li")).to_have_count(4)

@@ -100,7 +100,9 @@ async def test_a_failure_keeps_what_comes_after_it_waiting_and_ends_as_a_dead_le
     assert lines(out) == ["1", "2", "3", "4", "3", "4", "5"]
     assert "partition 0 offset 4 failed, attempt 1: no 4s today; again at 20" in result.err
     assert "partition 0 offset 4 failed, attempt 2: no 4s today; it is a dead letter now" in result.err
-    assert result.err.endswith("3 events acked, 4 failed, 2 became dead letters, 1 given back\n")
+    assert result.err.endswith(
+        "3 events acked, 4 deliveries failed, 2 events became dead letters, 1 delivery given back\n"
+    )
     assert await group.counts("lag", "acked", "dead") == (0, 3, 2)
     letters = (await client.get(f"{group.path}/dead-letters")).json()["dead_letters"]
     assert [(letter["offset"], letter["attempts"]) for letter in letters] == [(3, 2), (4, 2)]
@@ -127,7 +129,7 @@ async def test_what_commands_do_to_themselves_is_told_as_the_reason(
     assert result.code == 0, result
     for reason in ("killed by SIGKILL", "did not end within 5 s", "exit code 7", "left a child"):
         assert f"attempt 1: {reason}; it is a dead letter now" in result.err
-    assert result.err.endswith("1 event acked, 4 failed, 4 became dead letters\n")
+    assert result.err.endswith("1 event acked, 4 deliveries failed, 4 events became dead letters\n")
 
 
 async def test_a_command_that_cannot_be_run_stops_the_consumer_and_fails_no_event(
@@ -141,7 +143,7 @@ async def test_a_command_that_cannot_be_run_stops_the_consumer_and_fails_no_even
         result = await warm_cli("consume", "orders", "billing", "--exec", command, url=url)
         assert result.code == 1
         summary, why = result.err.splitlines()[-2:]
-        assert summary == "0 events acked, 20 given back"
+        assert summary == "0 events acked, 20 deliveries given back"
         assert why.startswith(
             f"gapless: the command of --exec cannot be run, no event failed: exit code {code}: "
         )
@@ -241,7 +243,7 @@ async def test_s55_a_consumer_that_is_stopped_finishes_what_runs_and_gives_back_
     handled = len(lines(out))
     assert code == 0, err
     assert 10 <= handled < 100
-    assert err.endswith(f"{handled} events acked, {100 - handled} given back\n")
+    assert err.endswith(f"{handled} events acked, {100 - handled} deliveries given back\n")
     assert await group.counts("acked", "in_flight", "lag") == (handled, 0, 100 - handled)
     command = f"echo $GAPLESS_OFFSET $GAPLESS_ATTEMPT >> {out}"
     rest = await warm_cli("consume", "orders", "billing", "--exec", command, "--once", url=url)
@@ -262,7 +264,7 @@ async def test_grace_and_a_second_signal_end_commands_and_their_events_come_agai
     code, err = await ended_soon(impatient)
     assert code == 0, err
     assert "stopping; commands that run have 0.3 s to finish" in err
-    assert err.endswith("0 events acked, 1 given back\n")
+    assert err.endswith("0 events acked, 1 delivery given back\n")
     patient = await start(options, url=url)
     await until(lambda: len(lines(begun)) == 2)
     patient.send_signal(signal.SIGINT)
@@ -273,7 +275,7 @@ async def test_grace_and_a_second_signal_end_commands_and_their_events_come_agai
     patient.send_signal(signal.SIGINT)
     code, err = await ended_soon(patient)
     assert code == 130, err
-    assert err.endswith("0 events acked, 1 given back\n")
+    assert err.endswith("0 events acked, 1 delivery given back\n")
     # To be stopped is not the event's fault: neither attempt counted.
     assert lines(begun) == ["1", "1"]
     assert await group.counts("in_flight", "lag") == (0, 1)
@@ -465,7 +467,8 @@ async def test_a_group_of_at_most_once_gets_each_event_once_whatever_becomes_of_
     command = f"echo $GAPLESS_OFFSET >> {out}; test $GAPLESS_OFFSET != 3"
     result = await warm_cli("consume", "orders", "billing", "--exec", command, "--once", url=url)
     assert result.err == (
-        "partition 0 offset 3 failed and is not delivered again: exit code 1\n4 events acked, 1 failed\n"
+        "partition 0 offset 3 failed and is not delivered again: exit code 1\n"
+        "4 events acked, 1 delivery failed\n"
     )
     assert lines(out) == ["1", "2", "3", "4", "5"]
     assert await group.counts("lag", "dead") == (0, 0)

@@ -10,9 +10,14 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from app.api.paging import DEFAULT_PAGE
 from app.auth.tokens import hash_token
+from app.db.pool import Pool
 from tests.cli.test_cli_serve import Served
+from tests.conftest import StartService
+from tests.support.access import GUARDED, Keys
 from tests.support.cli import GAPLESS, environment
+from tests.support.service import ThreadService
 from tests.support.warm_cli import WarmCli
 
 TOKEN = re.compile(rb"gpls_[A-Za-z0-9_-]{43}\n")
@@ -23,7 +28,7 @@ async def test_a_key_is_created_listed_and_revoked(
 ) -> None:
     made = await warm_cli(
         "key", "create", "billing", "--scope", "consume:orders.*/billing", "--scope", "metrics",
-        "--expires-in", "30d", DATABASE_URL=dsn,
+        "--expires-in", "30d", url="", DATABASE_URL=dsn,
     )  # fmt: skip
     assert made.code == 0
     assert TOKEN.fullmatch(made.out), "the token and nothing else, for a script to take"
@@ -34,27 +39,27 @@ async def test_a_key_is_created_listed_and_revoked(
     row = await connection.fetchrow("select * from gapless.api_key")
     assert (row["token_hash"], row["name"]) == (hash_token(token), "billing")
     assert (row["expires_at"] - row["created_at"]).days in (29, 30)
-    await warm_cli("key", "create", "a", "--scope", "admin", DATABASE_URL=dsn)
+    await warm_cli("key", "create", "a", "--scope", "admin", url="", DATABASE_URL=dsn)
 
-    listed = (await warm_cli("key", "list", "--json", DATABASE_URL=dsn)).json_lines[0]
+    listed = (await warm_cli("key", "list", "--json", url="", DATABASE_URL=dsn)).json_lines[0]
     assert [key["name"] for key in listed] == ["a", "billing"]
     assert set(listed[1]) == {"name", "scopes", "created_at", "created_by", "expires_at"}
     assert listed[1]["scopes"] == ["consume:orders.*/billing", "metrics"]
     assert listed[0]["expires_at"] is None
-    table = (await warm_cli("key", "list", DATABASE_URL=dsn)).out.decode().splitlines()
+    table = (await warm_cli("key", "list", url="", DATABASE_URL=dsn)).out.decode().splitlines()
     assert table[0].split() == ["NAME", "CREATED", "BY", "EXPIRES", "SCOPES"]
     assert table[2].endswith("consume:orders.*/billing metrics")
 
-    revoked = await warm_cli("key", "revoke", "billing", DATABASE_URL=dsn)
+    revoked = await warm_cli("key", "revoke", "billing", url="", DATABASE_URL=dsn)
     assert (revoked.code, revoked.out) == (0, b"key billing revoked\n")
-    again = await warm_cli("key", "revoke", "billing", DATABASE_URL=dsn)
+    again = await warm_cli("key", "revoke", "billing", url="", DATABASE_URL=dsn)
     assert (again.code, again.err.count("\n"), "key_not_found" in again.err) == (1, 1, True)
 
 
 async def test_a_name_that_is_taken_and_what_cannot_be_a_key_are_told_in_one_line(
     warm_cli: WarmCli, dsn: str
 ) -> None:
-    await warm_cli("key", "create", "k", "--scope", "admin", DATABASE_URL=dsn)
+    await warm_cli("key", "create", "k", "--scope", "admin", url="", DATABASE_URL=dsn)
     for arguments, code, words in (
         (["k", "--scope", "admin"], 1, "key_conflict"),
         (["K", "--scope", "admin"], 1, "name of a key"),
@@ -63,11 +68,11 @@ async def test_a_name_that_is_taken_and_what_cannot_be_a_key_are_told_in_one_lin
         (["n", "--scope", "admin", "--expires-in", "0d"], 2, "30d"),
         (["n", "--scope", "admin", "--expires-in", "99999d"], 2, "30d"),
     ):
-        refused = await warm_cli("key", "create", *arguments, DATABASE_URL=dsn)
+        refused = await warm_cli("key", "create", *arguments, url="", DATABASE_URL=dsn)
         assert (refused.code, refused.out) == (code, b""), refused.err
         assert words in refused.err
         assert refused.err.count("\n") == 1
-    assert (await warm_cli("key", "create", "n", DATABASE_URL=dsn)).code == 2
+    assert (await warm_cli("key", "create", "n", url="", DATABASE_URL=dsn)).code == 2
 
 
 async def test_without_a_database_it_says_what_to_do(warm_cli: WarmCli, tmp_path: Path) -> None:
@@ -76,8 +81,50 @@ async def test_without_a_database_it_says_what_to_do(warm_cli: WarmCli, tmp_path
         assert refused.code == 2
         for words in (f"gapless serve --data {tmp_path / 'none'}", "DATABASE_URL"):
             assert words in refused.err
-    away = await warm_cli("key", "list", DATABASE_URL="postgresql://me:hunter2@127.0.0.1:1/x")
+    away = await warm_cli("key", "list", url="", DATABASE_URL="postgresql://me:hunter2@127.0.0.1:1/x")
     assert (away.code, away.err.count("\n"), "hunter2" in away.err) == (1, 1, False)
+
+
+async def test_a_server_that_is_named_is_asked_and_no_database(
+    warm_cli: WarmCli, dsn: str, start_service: StartService, connection: asyncpg.Connection, tmp_path: Path
+) -> None:
+    """The database is the service's own here: who is recorded tells the ways apart."""
+    service = await start_service(**GUARDED)
+    made = await warm_cli("key", "create", "ops", "--scope", "admin", url="", DATABASE_URL=dsn)
+    token = made.out.decode().strip()
+    here = {"url": service.base_url, "GAPLESS_TOKEN": token, "DATABASE_URL": "postgresql://127.0.0.1:1/x"}
+
+    made = await warm_cli("key", "create", "b", "--scope", "metrics", "--expires-in", "30d", **here)
+    assert (made.code, bool(TOKEN.fullmatch(made.out))) == (0, True), made.err
+    assert "key b created for metrics; it expires at " in made.err
+    by = "select created_by from gapless.api_key where name = $1"
+    assert await connection.fetchval(by, "b") == "key:ops"
+    seen = (await warm_cli("key", "list", "--json", **here)).json_lines[0]
+    assert [(key["name"], key["scopes"]) for key in seen] == [("b", ["metrics"]), ("ops", ["admin"])]
+    assert set(seen[0]) == {"name", "scopes", "created_at", "created_by", "expires_at"}
+    assert (await warm_cli("key", "list", **here)).out.count(b"\n") == 3
+    assert (await warm_cli("key", "revoke", "b", **here)).out == b"key b revoked\n"
+    again = await warm_cli("key", "revoke", "b", **here)
+    assert (again.code, again.err.count("\n"), "key_not_found" in again.err) == (1, 1, True)
+
+    elsewhere = {**here, "url": "http://127.0.0.1:1"}
+    for command in (["--url", service.base_url, "key", "list"], ["key", "list", "--url", service.base_url]):
+        assert b"\nops " in (await warm_cli(*command, **elsewhere)).out
+        both = await warm_cli(*command, "--data", tmp_path, **elsewhere)
+        assert (both.code, "give one of them" in both.err) == (2, True)
+    away = await warm_cli("key", "list", **elsewhere)
+    assert (away.code, "no server answers at http://127.0.0.1:1" in away.err) == (3, True)
+
+
+async def test_a_long_list_of_keys_comes_whole_from_a_server(
+    warm_cli: WarmCli, pool: Pool, service: ThreadService
+) -> None:
+    keys = Keys(pool)
+    names = [f"k{number:03}" for number in range(DEFAULT_PAGE + 2)]
+    for name in names:
+        await keys.make(name, "metrics")
+    listed = (await warm_cli("key", "list", "--json", url=service.base_url)).json_lines[0]
+    assert [key["name"] for key in listed] == names
 
 
 @pytest.fixture
@@ -163,6 +210,9 @@ COMMANDS = (
     ("sub", "seek", "t", "g", "--to", "latest"),
     ("consume", "t", "g", "--exec", "true"),
     ("dlq", "list", "t", "g"),
+    ("key", "list"),
+    ("key", "create", "k", "--scope", "admin"),
+    ("key", "revoke", "k"),
 )
 
 
@@ -188,7 +238,7 @@ async def test_a_token_that_may_not_is_told_apart_from_one_that_is_not_known(war
         forbidden = (await warm_cli("topic", "list", url=guard.url, GAPLESS_TOKEN="x")).err
         guard.status, guard.code = 404, "topic_not_found"
         other = (await warm_cli("topic", "list", url=guard.url)).err
-    assert "gapless key create" in unknown
+    assert "`gapless key create` with its --data" in unknown
     assert "lacks a scope" in forbidden
     assert "GAPLESS_TOKEN" in forbidden
     assert "GAPLESS_TOKEN" not in other

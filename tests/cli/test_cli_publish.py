@@ -82,6 +82,8 @@ async def test_text_is_published_as_a_json_string(url: str) -> None:
     [
         (["{"], "there is no file '{', and it is not JSON; give JSON, such as '{\"order\": 1}'"),
         (["missing.ndjson"], "there is no file 'missing.ndjson'"),
+        (["."], "'.' is a folder; give JSON, such as"),
+        (["/dev/null"], "'/dev/null' is neither a file nor a pipe; give JSON, such as"),
         ([""], "there is no data; give JSON, such as"),
         (["1", "--type", "a", "--type-field", "b"], "not both"),
         (["1", "--key", "a", "--key-value", "b"], "not both"),

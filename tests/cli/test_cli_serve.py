@@ -109,6 +109,9 @@ async def test_one_command_serves_and_says_what_to_try_next(served: Served) -> N
         assert f"gapless --url {served.url} {command}\n" in served.printed
     async with httpx.AsyncClient(base_url=served.url, timeout=30) as client:
         assert "<title>Gapless</title>" in (await client.get("/")).text
+        # Nobody could do anything about the role that the service has in a PostgreSQL of its own.
+        ready = await client.get("/readyz")
+        assert (ready.status_code, ready.json()["warnings"]) == (200, {})
     for command in tour[:2]:
         assert (await gapless(*shlex.split(command), url=served.url)).code == 0
     tailed = await gapless(*shlex.split(tour[2]), "--max", "1", url=served.url)

@@ -12,6 +12,7 @@ from app import __version__
 from app.cli.client import problem_of
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.service import ThreadService
+from tests.support.warm_cli import WarmCli
 
 TLS_ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
 """What a server that speaks TLS says to anything else."""
@@ -185,3 +186,11 @@ async def test_the_version_and_every_help_text_come_without_a_server() -> None:
         assert (result.code, result.err) == (0, "")
         assert b"Usage: gapless " + command.encode() in result.out
     assert (await gapless("nonsense")).code == 2
+
+
+async def test_a_terminal_of_80_columns_shows_whole_what_each_command_is_for(warm_cli: WarmCli) -> None:
+    for group in ([], ["topic"], ["sub"], ["dlq"], ["key"]):
+        said = (await warm_cli(*group, "--help", COLUMNS="80")).out.decode()
+        listed = said.partition("Commands:\n")[2].splitlines()
+        assert len(listed) > 2
+        assert [line for line in listed if line.endswith("...") or len(line.split()) < 3] == []

@@ -203,6 +203,8 @@ async def test_a_postgresql_of_ones_own_serves_both_and_survives_either(embedded
         await embedded.replaced(pid)
     await embedded.service.until_ready()
     async with api_of(embedded.service.base_url) as api:
+        ready = (await api.client.get("/readyz")).json()
+        assert (ready["checks"]["disk"], ready["warnings"]) == ("ok", {})
         assert await api.publish(2) == [2]
     pids = embedded.workers
     assert await embedded.service.terminate() == 0

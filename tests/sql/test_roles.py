@@ -46,7 +46,10 @@ ALLOWED = {
     "gapless_subscriber": SUBSCRIBER,
     "gapless_admin": PUBLISHER | SUBSCRIBER | ADMIN,
 }
-VIEWS = {"gapless_publisher": set(), "gapless_subscriber": {"log_counter", "event_feed", "consumer_lag"}}
+VIEWS: dict[str, set[str]] = {
+    "gapless_publisher": set(),
+    "gapless_subscriber": {"log_counter", "event_feed", "log_feed", "consumer_lag"},
+}
 VIEWS["gapless_admin"] = VIEWS["gapless_subscriber"]
 
 

@@ -53,11 +53,33 @@ async def test_it_says_how_many_dead_letters_it_removes(connection: asyncpg.Conn
         "reject",
         lease=(await call(connection, "claim", topic="t", group="g", member="m"))[0]["lease"],
     )
+    at_4 = {"topic": "t", "group": "g", "to": '{"at":"offset","offset":4}'}
+    for dry_run in (True, False):
+        (row,) = await call(connection, "seek", **at_4, dry_run=dry_run)
+        assert row["removed_dead_letters"] == 2
+
+
+async def test_what_was_redriven_or_discarded_is_removed_and_not_counted(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_topic(connection)
+    await create_group(connection)
+    await publish_many(connection, 5)
+    (lease,) = await call(connection, "claim", topic="t", group="g", member="m")
+    await value(connection, "reject", lease=lease["lease"])
+    dead = [
+        row["dead_letter_id"] for row in await call(connection, "list_dead_letters", topic="t", group="g")
+    ]
+    await value(connection, "redrive", topic="t", group="g", dead_letter_ids=[dead[2]])
+    await value(connection, "discard", topic="t", group="g", dead_letter_ids=[dead[3]])
     for dry_run in (True, False):
         (row,) = await call(
-            connection, "seek", topic="t", group="g", to='{"at":"offset","offset":4}', dry_run=dry_run
+            connection, "seek", topic="t", group="g", to='{"at":"offset","offset":2}', dry_run=dry_run
         )
         assert row["removed_dead_letters"] == 2
+    left = await call(connection, "list_dead_letters", topic="t", group="g", status=None)
+    assert [row["log_offset"] for row in left] == [1]
+    await counts_agree(connection)
 
 
 async def test_what_is_passed_over_is_not_delivered(connection: asyncpg.Connection) -> None:

@@ -22,7 +22,7 @@ SEND_TIMEOUT_SECONDS = 600.0
 
 
 async def measure(stack: Stack, *, quick: bool) -> list[Figure]:
-    # With 30 seconds the slow ones were cut off after that time, though they had taken all several times since.
+    # With 30 seconds slow ones were cut off after that time, though they had taken all several times since.
     async with stack.replica(send_timeout_seconds=SEND_TIMEOUT_SECONDS) as patient:
         return [await _compare(patient, quick=quick)]
 
