@@ -229,8 +229,13 @@ def _figure(what: str, rows: Rows, few: Rows, contenders: list[Contender]) -> Fi
 
 
 async def _beside(stack: Stack, spark: Spark, rounds: int) -> Figure:
-    """Publishers of one event at a time over HTTP, before bulk loads by direct and during them."""
+    """Publishers of one event at a time over HTTP, before bulk loads by direct and during them.
+
+    Those to another topic are compared with themselves during loads by JDBC, which use the same machine and
+    the same WAL but nothing of Gapless.
+    """
     way = Gapless("direct", stack, spark.session, "direct")
+    jdbc = Jdbc("JDBC", stack, spark.session) if JDBC_DRIVER.exists() else None
     rows = await spark.do(lambda: make(spark.session, LOAD_ROWS))
     one = {"connections": 1, "events": 1, "size": SIZE, "keyed": True, "port": stack.service.port}
     await way.create("loaded")
@@ -241,17 +246,18 @@ async def _beside(stack: Stack, spark: Spark, rounds: int) -> Figure:
         Worker("http_publish", topics=["other"], **one) as other,
     ):
         publishers = [same, other]
-        before, during = Milliseconds(publishers), Milliseconds(publishers)
+        before, during, plain = (Milliseconds(publishers) for _ in range(3))
         await Milliseconds(publishers).publish(PIECE_SECONDS)
         for number in range(rounds):
             await before.publish(ALONE_SECONDS)
-            load = asyncio.create_task(_rate(spark, lambda: way.write(rows.frame, "loaded"), rows))
-            while not load.done():
-                await during.publish(PIECE_SECONDS)
-            rates.append(await load)
+            rates.append(await _load(spark, rows, way, "loaded", during))
             loaded = await spark.do(lambda: total(way.read("loaded").where(F.col("type") == TYPE)))
             expected = Total(rows.total.rows * (number + 1), rows.total.checksum * (number + 1))
             insist("bulk load", loaded, expected)
+            if jdbc is not None:
+                await jdbc.create(f"loaded_{number}")
+                await _load(spark, rows, jdbc, f"loaded_{number}", plain)
+                await jdbc.drop(f"loaded_{number}")
     names = ("same topic", "other topic")
     p99 = [percentile(sorted(during.found[place]), 99) for place in range(2)]
     alone = percentile(sorted(before.found[1]), 99)
@@ -261,9 +267,21 @@ async def _beside(stack: Stack, spark: Spark, rounds: int) -> Figure:
         for when, each in (("before", before), ("during", during))
     ]
     notes.append(f"other topic: p99 during / before {p99[1] / alone:.1f}")
+    if plain.found[1]:
+        beside_plain = percentile(sorted(plain.found[1]), 99)
+        notes.append(f"other topic, during the same load by JDBC: {_spread(plain.found[1])}")
+        notes.append(f"other topic: p99 during / during JDBC {p99[1] / beside_plain:.1f}")
     side = Side("bulk load meanwhile", "rows/s", rates)
     goal = Goal("same topic, p99 during", p99[0], "<=", 250, " ms")
     return Figure(f"spark bulk load of {LOAD_ROWS:,} rows", [goal], [side], notes)
+
+
+async def _load(spark: Spark, rows: Rows, way: Way, place: str, meanwhile: "Milliseconds") -> float:
+    """Answers the rate of the load."""
+    load = asyncio.create_task(_rate(spark, lambda: way.write(rows.frame, place), rows))
+    while not load.done():
+        await meanwhile.publish(PIECE_SECONDS)
+    return await load
 
 
 class Milliseconds:
