@@ -76,6 +76,12 @@ class Endpoint:
         """As headers of a request to the service."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
+    @property
+    def address(self) -> str:
+        """Of the service, without what may stand before the host or behind the port."""
+        url = urlsplit(self.url)
+        return f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
+
 
 class Given:
     """Options as Spark hands them over; refuses those that `known` does not name."""

@@ -35,6 +35,7 @@ class ServiceReader(Reader):
 
     def __init__(self, endpoint: Endpoint, columns: tuple[str, ...], fetch_events: int | None) -> None:
         self._topic = endpoint.topic
+        self._address = endpoint.address
         self._columns = columns
         self._fetch = min(fetch_events or FETCH_EVENTS, FETCH_EVENTS)
         self._path = f"/v1/topics/{endpoint.topic}"
@@ -109,11 +110,9 @@ class ServiceReader(Reader):
         try:
             yield
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError):
-            # Without what may stand before the host, or in the query.
-            address = f"{self._client.base_url.scheme}://{self._client.base_url.netloc.decode()}"
             kind = answer.headers.get("content-type", "something without a type")
             raise GaplessError(
-                f"{address} is not a Gapless service: GET {answer.request.url.path} brought {kind} of"
+                f"{self._address} is not a Gapless service: GET {answer.request.url.path} brought {kind} of"
                 f" {len(answer.content)} bytes that the API does not know"
             ) from None
 
@@ -141,7 +140,7 @@ class ServiceReader(Reader):
             try:
                 answer = self._client.get(path, params=query)
             except httpx.RequestError as error:
-                said = f"cannot reach the service: {error or type(error).__name__}"
+                said = f"cannot reach the service at {self._address}: {error or type(error).__name__}"
             else:
                 if not self._answered:
                     self._answered, patience = True, Patience(PATIENCE_SECONDS)

@@ -23,6 +23,7 @@ _TEXTS = ("key", "type", "id", "source", "subject", "datacontenttype", "transact
 class ServicePublisher(Publisher):
     def __init__(self, endpoint: Endpoint) -> None:
         self._topic = endpoint.topic
+        self._address = endpoint.address
         self._path = f"/v1/topics/{endpoint.topic}"
         self._client = httpx.Client(
             base_url=endpoint.url, headers=endpoint.authorization, timeout=TIMEOUT_SECONDS
@@ -60,7 +61,9 @@ class ServicePublisher(Publisher):
         try:
             answer = self._client.request(method, path, **request)
         except httpx.RequestError as error:
-            raise Unavailable(f"cannot reach the service: {error or type(error).__name__}") from None
+            raise Unavailable(
+                f"cannot reach the service at {self._address}: {error or type(error).__name__}"
+            ) from None
         if not answer.is_success:
             raise _refusal(answer, self._topic, first_row)
         with self._understanding():
@@ -72,9 +75,9 @@ class ServicePublisher(Publisher):
         try:
             yield
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            # Without what may stand before the host.
-            address = f"{self._client.base_url.scheme}://{self._client.base_url.netloc.decode()}"
-            raise GaplessError(f"{address} is not a Gapless service: its answer cannot be read") from None
+            raise GaplessError(
+                f"{self._address} is not a Gapless service: its answer cannot be read"
+            ) from None
 
 
 def _refusal(answer: httpx.Response, topic: str, first_row: int) -> GaplessError:

@@ -19,6 +19,7 @@ from spark.schema import READ_COLUMNS
 from spark.transport import GaplessError, open_reader
 from tests.spark.conftest import as_role
 from tests.support.log import create_topic, publish, publish_many
+from tests.support.ports import free_port
 from tests.support.service import ThreadService
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -131,6 +132,19 @@ def test_a_server_that_takes_no_events_is_called_none(serve: Callable[..., Scrip
             publisher.check(None)
         with pytest.raises(GaplessError, match=said):
             publisher.publish(rows, 0, None, "k")
+
+
+def test_a_service_that_cannot_be_reached_is_named_without_what_is_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("spark.service.CONTACT_SECONDS", 0.0)
+    address = f"127.0.0.1:{free_port()}"
+    endpoint = Endpoint("t", "http", url=f"http://me:secret@{address}")
+    said = f"^cannot reach the service at http://{address}: [^@]+$"
+    with open_publisher(endpoint) as publisher, pytest.raises(GaplessError, match=said):
+        publisher.check(None)
+    with open_reader(endpoint, READ_COLUMNS) as reader, pytest.raises(GaplessError, match=said):
+        reader.state()
 
 
 @pytest.mark.parametrize("errors", [b"7", b"[7]", b"{}", b'[{"index":0}]', b'[{"index":"x","code":"c"}]'])
