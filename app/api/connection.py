@@ -291,4 +291,6 @@ class Connection(HttpToolsProtocol):
         answer = framework_response(status)
         headers = [*answer.raw_headers, (b"connection", b"close")]
         lines = [name + b": " + value + b"\r\n" for name, value in headers]
-        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", bytes(answer.body)]))
+        # The address is that of this request, and known as soon as the method is.
+        body = b"" if self.url and self.parser.get_method() == b"HEAD" else bytes(answer.body)
+        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", body]))

@@ -283,6 +283,22 @@ async def test_26_heads_that_are_too_large_are_refused(shipped: ProcessService, 
         await rude.until_received(b'"code":"too_many_headers"')
 
 
+async def test_26_a_refused_head_request_is_answered_without_a_body(shipped: ProcessService) -> None:
+    headers = b"Host: localhost\r\nX: " + b"a" * 70_000 + b"\r\n\r\n"
+    for before, status in ((b"", 431), (b"HEAD /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", 200)):
+        async with Rude(shipped.port) as rude:
+            await rude.send(before + b"HEAD /livez HTTP/1.1\r\n" + headers)
+            assert (await rude.answers_to_end())[0] == status
+            assert rude.received.endswith(b"\r\n\r\n")
+            assert b'"code"' not in rude.received
+    async with Rude(shipped.port) as rude:
+        await rude.send(b"HEAD /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await rude.first_answer() == 200
+        await rude.send(b"\x01\r\n\r\n")
+        assert await rude.answers_to_end() == [200, 400]
+        assert rude.received.endswith(b"}"), "what came then was no HEAD"
+
+
 async def test_26_a_path_without_end_is_refused(shipped: ProcessService) -> None:
     assert await answers(shipped.port, b"GET /" + b"a" * 1_000_000) == [431]
 
