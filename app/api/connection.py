@@ -5,6 +5,8 @@ Nothing is timed where a request arrives at once, as nearly all do; a timer runs
 """
 
 import asyncio
+import socket
+import struct
 from enum import Enum, auto
 from typing import Any
 from urllib.parse import unquote
@@ -24,6 +26,8 @@ BODY_BYTES_PER_SECOND = 10_000
 """Slower bodies than this are cut, after a time in which any may be slow."""
 LINGER_SECONDS = 5.0
 """For the rest of a refused request: closed at once, the connection would take the answer with it."""
+RESET = struct.pack("ii", 1, 0)
+"""For `SO_LINGER`: what is only closed lives on in the kernel until the client has read all of it."""
 
 
 class _Awaited(Enum):
@@ -162,6 +166,13 @@ class Connection(HttpToolsProtocol):
                 self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
             else:
                 self.transport.close()
+
+    def end_unread(self) -> None:
+        """The client takes nothing of what was written."""
+        if self._running is not None:
+            self._running.unread = True
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self.transport.abort()
 
     def _begin(self) -> None:
         """What uvicorn does with a head, but for WebSockets and its own limit of connections."""

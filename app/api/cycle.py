@@ -3,15 +3,26 @@
 uvloop makes a system call of each write, so a head that says how long its body is goes out with it.
 """
 
-from uvicorn._types import ASGISendEvent
+from typing import cast
+
+from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 WITHOUT_BODY = (204, 304)
+UNREAD = "unread"
+"""In `http.disconnect`: whether the client was cut off since it took nothing."""
 
 
 class Cycle(RequestResponseCycle):
     _head = b""
     """Of the answer, until its body comes."""
+    unread = False
+
+    async def receive(self) -> ASGIReceiveEvent:
+        message = await super().receive()
+        if message["type"] == "http.disconnect":
+            return cast(ASGIReceiveEvent, {**message, UNREAD: self.unread})
+        return message
 
     async def send(self, message: ASGISendEvent) -> None:
         if self.flow.write_paused and not self.disconnected:

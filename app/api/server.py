@@ -16,13 +16,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
 
 from app.api.connection import Connection
 from app.api.deps import Parts
+from app.api.unread import end_unread
 from app.settings import Settings
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -41,6 +42,7 @@ class Server(uvicorn.Server):
         self._should_exit = False
         self._serving = serving
         self.loop: asyncio.AbstractEventLoop | None = None
+        self._unread: asyncio.Task[None] | None = None
         super().__init__(config)
 
     @property
@@ -58,11 +60,20 @@ class Server(uvicorn.Server):
         self.loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if (parts := self._parts) is not None and self.started:
-            _limit_unread(self, parts.settings.send_timeout_seconds)
+            self._unread = asyncio.create_task(end_unread(self._connections, parts.settings, parts.stopping))
             if self.config.timeout_graceful_shutdown is None:
                 self.config.timeout_graceful_shutdown = math.ceil(parts.settings.drain_seconds)
         if self.started and self._serving is not None:
             self._serving()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if self._unread is not None:
+            self._unread.cancel()
+
+    @property
+    def _connections(self) -> set[Connection]:
+        return cast(set[Connection], self.server_state.connections)
 
     @property
     def _parts(self) -> Parts | None:
@@ -72,17 +83,6 @@ class Server(uvicorn.Server):
     def _stop(self) -> None:
         if (parts := self._parts) is not None:
             parts.stopping.set()
-
-
-def _limit_unread(server: uvicorn.Server, seconds: float) -> None:
-    """Let the kernel drop a connection whose client takes nothing for so long.
-
-    A closed connection would otherwise live on until the client has read what is buffered for it.
-    """
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        for listening in (one for part in server.servers for one in part.sockets):
-            if listening.family in (socket.AF_INET, socket.AF_INET6):
-                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(seconds * 1000))
 
 
 def run(app: FastAPI, listener: socket.socket, started: Callable[[], None], settings: Settings) -> None:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.access import permit_of
+from app.api.cycle import UNREAD
 from app.api.deps import parts
 from app.api.problems import is_temporary, problem_response, status_of
 from app.api.routing import RawRoute
@@ -81,12 +82,6 @@ class StreamResponse(Response):
             leaving = asyncio.create_task(_notice_leaving(receive, stream))
             try:
                 await self._deliver(stream, send)
-            except asyncio.CancelledError:
-                if not stream.timed_out:
-                    raise
-                # Its own time-out, not a wish to end this task: the server closes the connection.
-                _uncancel()
-                log.info("stream_timed_out", topics=stream.follow.topics)
             finally:
                 leaving.cancel()
 
@@ -130,11 +125,6 @@ async def _send(stream: Stream, send: Send, data: bytes) -> None:
 
 
 async def _notice_leaving(receive: Receive, stream: Stream) -> None:
-    while (await receive())["type"] != "http.disconnect":
+    while (message := await receive())["type"] != "http.disconnect":
         pass
-    stream.leave()
-
-
-def _uncancel() -> None:
-    if (task := asyncio.current_task()) is not None:
-        task.uncancel()
+    stream.leave(unread=message.get(UNREAD, False))

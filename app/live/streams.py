@@ -1,4 +1,4 @@
-"""All open streams of the process: how many there may be, which of them are idle, stuck or to end."""
+"""All open streams of the process: how many there may be, which of them are idle or to end."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +20,6 @@ from app.metrics import NOBODY, Metrics
 from app.settings import Settings
 
 TICK_SECONDS = 0.5
-KERNEL_SHARE = 0.8
-"""The kernel's clock begins with the first byte that is not acknowledged, ours with the chunk."""
 
 log = structlog.get_logger(__name__)
 
@@ -58,38 +56,28 @@ class Stream:
         self.follow = follow
         self.left = False
         """The client is gone."""
+        self.unread = False
         self.draining = False
         self.unauthorized = False
         """Whoever asked for it may not have it any more."""
         self.ping_due = False
-        self.timed_out = False
         self._loop = asyncio.get_running_loop()
-        self._task = asyncio.current_task()
-        self._sending_since: float | None = None
-        self._waited = 0.0
+        self._sending = False
         self._sent_at = self._loop.time()
 
     def sending(self) -> None:
-        self._sending_since = self._loop.time()
+        self._sending = True
 
     def sent(self) -> None:
-        self._note_wait()
+        self._sending = False
         self._sent_at = self._loop.time()
         self.ping_due = False
 
-    def leave(self) -> None:
-        self._note_wait()
+    def leave(self, *, unread: bool = False) -> None:
+        """`unread`: it was sent away, as it took nothing."""
         self.left = True
+        self.unread = unread
         self.follow.signal.set()
-
-    def was_stuck(self, seconds: float) -> bool:
-        """Whether the client went after it took nothing for so long: the kernel may give up first."""
-        return self.left and not self.timed_out and self._waited >= seconds
-
-    def _note_wait(self) -> None:
-        if self._sending_since is not None:
-            self._waited = self._loop.time() - self._sending_since
-            self._sending_since = None
 
     def drain(self) -> None:
         self.draining = True
@@ -100,22 +88,13 @@ class Stream:
         self.follow.signal.set()
 
     def ping_if_idle(self, since: float) -> None:
-        if self._sending_since is None and self._sent_at <= since:
+        if not self._sending and self._sent_at <= since:
             self.ping_due = True
             self.follow.signal.set()
 
-    def cut_if_stuck(self, since: float) -> bool:
-        """Give up on a client that has taken nothing since then; True if that is the case now."""
-        stuck = self._sending_since is not None and self._sending_since <= since
-        if stuck and not self.timed_out and self._task is not None:
-            self.timed_out = True
-            self._task.cancel()
-            return True
-        return False
-
 
 class Streams:
-    """`run` must run for pings and time-outs."""
+    """`run` must run for pings."""
 
     def __init__(
         self,
@@ -136,8 +115,6 @@ class Streams:
         self._max_streams = settings.max_streams
         self._places = Places(settings)
         self._ping_seconds = settings.ping_seconds
-        self._send_timeout_seconds = settings.send_timeout_seconds
-        self._drain_seconds = settings.drain_seconds
         self._open: set[Stream] = set()
         self._draining = False
 
@@ -176,17 +153,14 @@ class Streams:
             finally:
                 self._open.discard(stream)
                 self._count(stream)
-                if stream.was_stuck(KERNEL_SHARE * self._send_timeout_seconds):
+                if stream.unread:
                     self._metrics.slow_closed()
+                    log.info("stream_unread", topics=stream.follow.topics)
                 stream.follow.close(asyncio.get_running_loop().time())
 
     def drain(self) -> None:
-        """Let every stream end at its next event boundary; new ones end right after they began.
-
-        Clients that are stuck get only a part of the time that the process has.
-        """
+        """Let every stream end at its next event boundary; new ones end right after they began."""
         self._draining = True
-        self._send_timeout_seconds = min(self._send_timeout_seconds, self._drain_seconds / 2)
         for stream in self._open:
             stream.drain()
 
@@ -197,8 +171,6 @@ class Streams:
             now = loop.time()
             for stream in self._open:
                 stream.ping_if_idle(now - self._ping_seconds + TICK_SECONDS)
-                if stream.cut_if_stuck(now - self._send_timeout_seconds):
-                    self._metrics.slow_closed()
                 self._count(stream)
 
     def _count(self, stream: Stream) -> None:

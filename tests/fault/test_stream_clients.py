@@ -139,6 +139,27 @@ async def test_s11_a_client_that_stops_reading_costs_a_buffer_and_then_its_conne
     assert "Traceback" not in service.output
 
 
+async def test_a_client_that_always_reads_slowly_is_not_cut_off(start_process: StartProcess) -> None:
+    seconds = SEND_SECONDS / 2
+    service = await start_process(send_timeout_seconds=seconds)
+    async with api_of(service.base_url) as api:
+        await api.create()
+        async with RawStream(service.port, PATH, receive_buffer=4096) as slow:
+            for _ in range(10):
+                await api.publish(*["x" * 50_000] * EVENTS_PER_MB)
+            started = read_at = time.monotonic()
+            longest_pause = 0.0
+            while time.monotonic() < started + 3 * seconds:
+                cut = not await slow.read(2_000)
+                longest_pause = max(longest_pause, time.monotonic() - read_at)
+                read_at = time.monotonic()
+                if cut:
+                    break
+                await asyncio.sleep(0.2)
+            assert not cut or longest_pause >= seconds, f"it was cut off after {read_at - started} s"
+            assert len(slow.messages) < EVENTS_PER_MB, "it was not slow"
+
+
 async def test_s13_everybody_comes_back_after_a_crash_and_publishing_goes_on(
     start_process: StartProcess,
 ) -> None:

@@ -149,9 +149,9 @@ class RawStream:
     def reset(self) -> None:
         reset(self._socket)
 
-    async def read(self) -> bool:
+    async def read(self, max_bytes: int = 65536) -> bool:
         """Take what comes next; False at the end of the connection."""
-        more = await self._receive()
+        more = await self._receive(max_bytes)
         self._unchunk()
         return more
 
@@ -168,9 +168,9 @@ class RawStream:
                 assert await self.read(), f"the stream ended after {len(self.messages)} messages"
         return self.messages[:count]
 
-    async def _receive(self) -> bool:
+    async def _receive(self, max_bytes: int = 65536) -> bool:
         try:
-            data = await asyncio.get_running_loop().sock_recv(self._socket, 65536)
+            data = await asyncio.get_running_loop().sock_recv(self._socket, max_bytes)
         except ConnectionError:
             return False
         self._raw += data
