@@ -1,9 +1,10 @@
 /*
  * The rows behind gapless.read_events and gapless.read_tail; checks nothing. None for a dropped topic.
  *
- * Gapless offsets bound the range from both sides, to one or two segments as a rule; the stored size
- * bounds the bytes without reading the data. The segments are named: through gapless.event, a session
- * that misses one of them (functions/forget_partitions.sql) would skip its events in silence.
+ * Gapless offsets bound the range from both sides, to one or two segments as a rule. The stored sizes
+ * bound its bytes before data is read: a window over whole events took as long as everything else. The
+ * segments are named: through gapless.event, a session that misses one of them
+ * (functions/forget_partitions.sql) would skip its events in silence.
  */
 create or replace function gapless.read_range(
   p_topic_id integer,
@@ -18,6 +19,8 @@ as $$
 declare
   v_to bigint := least(p_offset, 9223372036854775807 - greatest(p_limit, 0)) + greatest(p_limit, 0) - 1;
   v_segments text;
+  v_range text;
+  v_bytes bigint;
 begin
   select string_agg(
     format('select * from gapless.event_%s_%s_%s', s.topic_id, s.partition_id, s.from_offset), ' union all '
@@ -35,18 +38,28 @@ begin
   if v_segments is null then
     return;
   end if;
+  v_range := ' from (' || v_segments || ') e where e.topic_id = $1 and e.partition_id = $2 and e.log_offset between $3 and $4';
+  execute 'select max(e.log_offset), sum(e.size)' || v_range into v_to, v_bytes using p_topic_id, p_partition, p_offset, v_to;
+  if v_to is null then
+    return;
+  end if;
+  if (v_bytes <= p_max_bytes) is not true then
+    execute
+      'select max(o.log_offset) '
+      'from ('
+      '  select e.log_offset, sum(e.size) over (order by e.log_offset rows unbounded preceding) - e.size as bytes_before'
+      || v_range ||
+      ') o '
+      'where o.bytes_before = 0 or o.bytes_before < $5'
+    into v_to using p_topic_id, p_partition, p_offset, v_to, p_max_bytes;
+  end if;
   return query execute
     'select'
     '  e.topic_id, e.partition_id, e.log_offset, e.published_at, e.size, e.id, e.source, e.type, e.subject, e.event_time,'
-    '  e.key, e.headers, e.datacontenttype, e.transaction_id, e.data, e.data_bytes '
-    'from ('
-    '  select r.*, sum(r.size) over (order by r.log_offset rows unbounded preceding) - r.size as bytes_before'
-    '  from (' || v_segments || ') r'
-    '  where r.topic_id = $1 and r.partition_id = $2 and r.log_offset between $3 and $4'
-    ') e '
-    'where e.bytes_before = 0 or e.bytes_before < $5 '
-    'order by e.log_offset'
-    using p_topic_id, p_partition, p_offset, v_to, p_max_bytes;
+    '  e.key, e.headers, e.datacontenttype, e.transaction_id, e.data, e.data_bytes'
+    || v_range ||
+    ' order by e.log_offset'
+    using p_topic_id, p_partition, p_offset, v_to;
 exception when undefined_table then
   return;
 end
