@@ -104,6 +104,7 @@ class Ear:
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
         self._heard: list[str] = []
+        self._slept_on: list[int] = []
 
     async def listen(self) -> "Ear":
         await self._connection.add_listener("gapless", lambda *message: self._heard.append(message[3]))
@@ -114,10 +115,12 @@ class Ear:
         granted = await self._connection.fetch(
             "select gapless.fall_asleep(array[gapless.sleep_key($1, $2)])", topic_id, partition
         )
+        self._slept_on += [key for (key,) in granted]
         return len(granted) == 1
 
     async def wake_up(self) -> None:
-        await self._connection.execute("select pg_advisory_unlock_all()")
+        await self._connection.execute("select gapless.wake_up($1)", self._slept_on)
+        self._slept_on.clear()
 
     async def heard(self) -> list[str]:
         """The payloads since the last call; what was committed before this call has arrived."""
