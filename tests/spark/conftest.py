@@ -7,9 +7,13 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from spark.options import Transport
 from spark.session import local_session
 from tests.support.api import Api, api_of
 from tests.support.service import ThreadService
+
+Way = dict[str, str]
+"""The options of one transport that say where the topic is."""
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +54,31 @@ def publisher_dsn(dsn: str) -> str:
 def subscriber_dsn(dsn: str) -> str:
     """Connects as a role that may read and nothing else."""
     return as_role(dsn, "gapless_subscriber")
+
+
+@pytest.fixture(params=["direct", "http"])
+def transport(request: pytest.FixtureRequest) -> Transport:
+    transport: Transport = request.param
+    return transport
+
+
+@pytest.fixture
+def write_way(request: pytest.FixtureRequest, transport: Transport, publisher_dsn: str) -> Way:
+    """Enters the database as a role that may publish and nothing else."""
+    return _way(request, transport, publisher_dsn)
+
+
+@pytest.fixture
+def read_way(request: pytest.FixtureRequest, transport: Transport, subscriber_dsn: str) -> Way:
+    """Enters the database as a role that may read and nothing else."""
+    return _way(request, transport, subscriber_dsn)
+
+
+def _way(request: pytest.FixtureRequest, transport: Transport, dsn: str) -> Way:
+    if transport == "direct":
+        return {"dsn": dsn}
+    service: ThreadService = request.getfixturevalue("service")
+    return {"url": service.base_url}
 
 
 @pytest.fixture

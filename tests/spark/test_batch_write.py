@@ -8,27 +8,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
+from tests.spark.conftest import Way
 from tests.spark.sink import data, events, expected, numbers, write
 from tests.support.log import bounds, call, create_topic, value
 from tests.support.service import ThreadService
 
-Way = dict[str, str]
-
-
-@pytest.fixture(params=["direct", "http"])
-def way(request: pytest.FixtureRequest, publisher_dsn: str) -> Way:
-    """The options of each transport; the database is entered as a role that may only publish."""
-    if request.param == "direct":
-        return {"dsn": publisher_dsn}
-    service: ThreadService = request.getfixturevalue("service")
-    return {"url": service.base_url}
-
 
 async def test_every_row_is_published_once_and_keys_decide_partitions(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection, partitions=3)
-    write(numbers(spark, 5000, 4), way, chunkEvents=300)
+    write(numbers(spark, 5000, 4), write_way, chunkEvents=300)
     stored = await events(connection)
     assert sorted(event["data"] for event in stored) == expected(5000)
     for event in stored[::97]:
@@ -40,15 +30,15 @@ async def test_every_row_is_published_once_and_keys_decide_partitions(
 
 
 async def test_rows_of_a_task_keep_their_order(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
-    write(numbers(spark, 3000), way, chunkEvents=170)
+    write(numbers(spark, 3000), write_way, chunkEvents=170)
     assert [json.loads(text)["n"] for text in await data(connection)] == list(range(3000))
 
 
 async def test_every_column_arrives_in_its_attribute(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
     time = datetime(2015, 9, 12, 0, 46, 58, 771001, UTC)
@@ -67,7 +57,7 @@ async def test_every_column_arrives_in_its_attribute(
     types = "data string, key string, type string, id string, source string, subject string, time timestamp,"
     types += " headers map<string,string>, datacontenttype string, transaction_id string"
     frame = spark.createDataFrame([Row(**full), Row(**{**dict.fromkeys(full), "data": "1"})], types)
-    write(frame.coalesce(1), way)
+    write(frame.coalesce(1), write_way)
     stored, bare = await events(connection)
     names = ["data", "key", "type", "id", "source", "subject", "event_time"]
     names += ["headers", "datacontenttype", "transaction_id"]
@@ -77,20 +67,20 @@ async def test_every_column_arrives_in_its_attribute(
     assert [bare[name] for name in names] == ["1", *[None] * 9]
 
 
-async def test_bytes_are_kept(spark: SparkSession, connection: asyncpg.Connection, way: Way) -> None:
+async def test_bytes_are_kept(spark: SparkSession, connection: asyncpg.Connection, write_way: Way) -> None:
     await create_topic(connection)
     rows = [(None, bytes(range(256))), ("null", None), (None, b"")]
     frame = spark.createDataFrame(rows, "data string, data_bytes binary").coalesce(1)
-    write(frame, way)
+    write(frame, write_way)
     assert [(event["data"], event["data_bytes"]) for event in await events(connection)] == rows
 
 
 async def test_what_columns_lack_options_may_give(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection, partitions=2)
     frame = numbers(spark, 3).drop("key").withColumn("type", F.lit("own"))
-    write(frame, way, source="/job", type="other", partition=1)
+    write(frame, write_way, source="/job", type="other", partition=1)
     stored = await events(connection)
     assert {(e["source"], e["type"], e["partition_id"]) for e in stored} == {("/job", "own", 1)}
 
@@ -99,41 +89,41 @@ HOSTILE = ["\\\"';--", "a\tb", "ключ🙂", "\\N", "{}", "$1", "%(topic)s", "
 
 
 async def test_hostile_texts_arrive_as_they_are(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
-    keys = [text.replace("\t", " ") if "url" in way else text for text in HOSTILE]
+    keys = [text.replace("\t", " ") if "url" in write_way else text for text in HOSTILE]
     rows = [(json.dumps(key), key, {key[:200]: key}) for key in keys]
-    rows.append(("[1,\r\n 2]" if "url" in way else "  [1,\r\n 2] ", "k", {"empty": ""}))
+    rows.append(("[1,\r\n 2]" if "url" in write_way else "  [1,\r\n 2] ", "k", {"empty": ""}))
     rows.append((json.dumps("🙂" * 250_000, ensure_ascii=False), "large", {}))
     frame = spark.createDataFrame(rows, "data string, key string, headers map<string,string>").coalesce(1)
-    write(frame, way)
+    write(frame, write_way)
     stored = await events(connection)
     assert [(e["data"], e["key"], json.loads(e["headers"] or "{}")) for e in stored] == rows
 
 
 async def test_empty_texts_are_kept_by_the_database_and_refused_by_the_service(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
     frame = spark.createDataFrame([("1", "k"), ("2", "")], "data string, key string").coalesce(1)
-    if "dsn" in way:
-        write(frame, way)
+    if "dsn" in write_way:
+        write(frame, write_way)
         assert [event["key"] for event in await events(connection)] == ["k", ""]
     else:
         with pytest.raises(PySparkException, match="row 1, column key: "):
-            write(frame, way)
+            write(frame, write_way)
         assert await data(connection) == []
 
 
 async def test_a_row_that_is_refused_is_named_and_nothing_of_its_chunk_published(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
     rows = [(str(n),) for n in range(50)]
     rows[33] = ("{",)
     with pytest.raises(PySparkException, match=r"task 0, row 33, column data: .*(JSON|json)"):
-        write(spark.createDataFrame(rows, "data string").coalesce(1), way, chunkEvents=20)
+        write(spark.createDataFrame(rows, "data string").coalesce(1), write_way, chunkEvents=20)
     assert await data(connection) == [str(n) for n in range(20)]
 
 
@@ -147,24 +137,24 @@ async def test_a_header_without_a_value_is_refused(
 
 
 async def test_an_event_has_either_data_or_bytes(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
     both = spark.createDataFrame([("1", None), ("2", b"2")], "data string, data_bytes binary")
     with pytest.raises(PySparkException, match="row 1, column data: an event has exactly one of"):
-        write(both.coalesce(1), way)
+        write(both.coalesce(1), write_way)
     assert await data(connection) == []
 
 
 async def test_transactions_are_never_cut(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection, partitions=4)
     frame = spark.range(0, 2000, 1, 1).select(
         F.col("id").cast("string").alias("data"),
         F.concat(F.lit("tx"), F.floor(F.col("id") / 7)).alias("transaction_id"),
     )
-    write(frame, way, chunkEvents=100)
+    write(frame, write_way, chunkEvents=100)
     stored = await events(connection)
     assert len(stored) == 2000
     places: dict[str, list[tuple[int, int]]] = {}
@@ -176,11 +166,11 @@ async def test_transactions_are_never_cut(
 
 
 async def test_a_frame_without_rows_or_without_partitions_publishes_nothing(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
-    write(numbers(spark, 10, 3).where("false"), way)
-    write(spark.createDataFrame(spark.sparkContext.emptyRDD(), "data string"), way)
+    write(numbers(spark, 10, 3).where("false"), write_way)
+    write(spark.createDataFrame(spark.sparkContext.emptyRDD(), "data string"), write_way)
     assert await bounds(connection) == (1, 0)
 
 
@@ -218,11 +208,11 @@ async def test_columns_that_do_not_fit_are_named(
     ],
 )
 async def test_options_that_are_wrong_are_named_before_anything_is_published(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way, options: dict[str, Any], said: str
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way, options: dict[str, Any], said: str
 ) -> None:
     await create_topic(connection, partitions=2)
     with pytest.raises(PySparkException, match=said):
-        write(numbers(spark, 1), way, **options)
+        write(numbers(spark, 1), write_way, **options)
     assert await data(connection) == []
 
 
@@ -253,10 +243,10 @@ def test_a_server_that_is_not_there_is_a_short_error_without_the_password(spark:
 
 
 async def test_a_topic_deleted_meanwhile_fails_the_job(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
-    writer = numbers(spark, 10).write.format("gapless").mode("append").options(topic="t", **way)
+    writer = numbers(spark, 10).write.format("gapless").mode("append").options(topic="t", **write_way)
     await call(connection, "delete_topic", topic="t")
     with pytest.raises(PySparkException, match="there is no topic t"):
         writer.save()

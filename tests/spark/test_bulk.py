@@ -1,6 +1,5 @@
 """Many rows there and back, by each transport: all of them, once, also where the job runs twice."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import asyncpg
@@ -8,10 +7,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tests.spark.conftest import Way
 from tests.spark.sink import write
 from tests.support.effort import effort
 from tests.support.log import create_topic
-from tests.support.service import ThreadService
 
 ROWS = effort(10_000, 1_000_000)
 TASKS = 4
@@ -28,14 +27,6 @@ class Found(NamedTuple):
     rows: int
     distinct: int
     checksum: int
-
-
-@pytest.fixture(params=["direct", "http"])
-def way(request: pytest.FixtureRequest, dsn: str) -> dict[str, str]:
-    if request.param == "direct":
-        return {"dsn": dsn}
-    service: ThreadService = request.getfixturevalue("service")
-    return {"url": service.base_url}
 
 
 def of_about_200_bytes(spark: SparkSession) -> DataFrame:
@@ -62,7 +53,7 @@ def by_partition(frame: DataFrame) -> dict[int, Found]:
     return {row[0]: Found(*map(int, row[1:])) for row in found.collect()}
 
 
-def streamed(spark: SparkSession, way: Mapping[str, str], checkpoint: str) -> list[dict[int, Found]]:
+def streamed(spark: SparkSession, way: Way, checkpoint: str) -> list[dict[int, Found]]:
     """What each micro-batch brought."""
     batches: list[dict[int, Found]] = []
     stream = (
@@ -86,16 +77,16 @@ def streamed(spark: SparkSession, way: Mapping[str, str], checkpoint: str) -> li
 
 @pytest.mark.timeout(effort(120, 3_600))
 async def test_all_rows_come_back_once_in_a_batch_and_in_a_stream_though_the_job_ran_twice(
-    spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str], checkpoint: str
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way, read_way: Way, checkpoint: str
 ) -> None:
     await create_topic(connection, partitions=PARTITIONS)
     rows = of_about_200_bytes(spark)
     for _ in range(2):
-        write(rows, way, jobId="bulk")
+        write(rows, write_way, jobId="bulk")
 
     found = by_partition(
         spark.read.format("gapless")
-        .options(topic="t", columns="partition,offset,key,type,data", **way)
+        .options(topic="t", columns="partition,offset,key,type,data", **read_way)
         .load()
     )
     assert set(found) == set(range(PARTITIONS))
@@ -106,7 +97,7 @@ async def test_all_rows_come_back_once_in_a_batch_and_in_a_stream_though_the_job
     [written] = rows.agg(checksum()).collect()
     assert sum(one.checksum for one in found.values()) == written[0]
 
-    batches = streamed(spark, way, checkpoint)
+    batches = streamed(spark, read_way, checkpoint)
     assert len(batches) == TRIGGERS
     reached = dict.fromkeys(found, Found(1, 0, 0, 0, 0))
     for batch in batches:

@@ -17,26 +17,17 @@ from spark.batch_write import BatchWriter
 from spark.source import GaplessDataSource
 from spark.task_write import TaskReport
 from tests.conftest import Connect
+from tests.spark.conftest import Way
 from tests.spark.sink import data, events, expected, numbers, write, write_aside
 from tests.support.log import create_topic
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
 from tests.support.wait import until_blocked
 
-Way = dict[str, str]
-
 TERMINATE = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity
 where application_name = 'victim' and state <> 'idle'
 """
-
-
-@pytest.fixture(params=["direct", "http"])
-def way(request: pytest.FixtureRequest, publisher_dsn: str) -> Way:
-    if request.param == "direct":
-        return {"dsn": publisher_dsn}
-    service: ThreadService = request.getfixturevalue("service")
-    return {"url": service.base_url}
 
 
 @pytest.fixture(params=["direct", "atomic", "http"])
@@ -95,46 +86,46 @@ async def test_s74_tasks_that_fail_after_their_calls_and_in_the_middle_publish_n
 
 
 async def test_a_job_that_runs_again_under_its_id_publishes_nothing_new(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
     for _ in range(2):
-        write(numbers(spark, 2000, 3), way, jobId='night"ly', chunkEvents=150)
+        write(numbers(spark, 2000, 3), write_way, jobId='night"ly', chunkEvents=150)
     assert sorted(await data(connection)) == expected(2000)
-    write(numbers(spark, 2000, 3), way, jobId="other", chunkEvents=150)
+    write(numbers(spark, 2000, 3), write_way, jobId="other", chunkEvents=150)
     assert len(await data(connection)) == 4000
 
 
 async def test_a_job_that_ended_early_is_completed_by_another_run(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
     frame = numbers(spark, 2000, 2)
     bad = frame.withColumn("data", F.when(F.col("data") == '{"n":1700}', "{").otherwise(F.col("data")))
     with pytest.raises(PySparkException, match="row 700"):
-        write(bad, way, jobId="nightly", chunkEvents=300)
+        write(bad, write_way, jobId="nightly", chunkEvents=300)
     assert 0 < len(await data(connection)) < 2000
-    write(frame, way, jobId="nightly", chunkEvents=300)
+    write(frame, write_way, jobId="nightly", chunkEvents=300)
     assert sorted(await data(connection)) == expected(2000)
 
 
 async def test_other_rows_under_the_same_id_fail_with_advice(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
-    write(numbers(spark, 1000), way, jobId="nightly", chunkEvents=400)
+    write(numbers(spark, 1000), write_way, jobId="nightly", chunkEvents=400)
     backwards = numbers(spark, 1000).sortWithinPartitions("data", ascending=False)
     with pytest.raises(PySparkException, match=r"task 0, chunk 0: .*sort them within partitions"):
-        write(backwards, way, jobId="nightly", chunkEvents=400)
+        write(backwards, write_way, jobId="nightly", chunkEvents=400)
     assert sorted(await data(connection)) == expected(1000)
 
 
 async def test_rows_that_were_added_at_the_end_are_published_by_another_run(
-    spark: SparkSession, connection: asyncpg.Connection, way: Way
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
     for count in (800, 1000):
-        write(numbers(spark, count), way, jobId="nightly", chunkEvents=400)
+        write(numbers(spark, count), write_way, jobId="nightly", chunkEvents=400)
     assert sorted(await data(connection)) == expected(1000)
 
 

@@ -6,22 +6,17 @@ import asyncpg
 import pyarrow as pa
 import pytest
 
-from spark.options import Endpoint
+from spark.options import Endpoint, Transport
 from spark.publisher import Conflict, Publisher, RowRefused, Span, Unavailable, open_publisher
 from spark.transport import GaplessError, TopicNotFound
+from tests.spark.conftest import Way
 from tests.spark.sink import data
 from tests.support.log import call, create_topic
-from tests.support.service import ThreadService
 
 
-@pytest.fixture(params=["direct", "http"])
-def publisher(request: pytest.FixtureRequest, publisher_dsn: str) -> Iterator[Publisher]:
-    if request.param == "direct":
-        endpoint = Endpoint("t", "direct", dsn=publisher_dsn)
-    else:
-        service: ThreadService = request.getfixturevalue("service")
-        endpoint = Endpoint("t", "http", url=service.base_url)
-    with open_publisher(endpoint) as publisher:
+@pytest.fixture
+def publisher(transport: Transport, write_way: Way) -> Iterator[Publisher]:
+    with open_publisher(Endpoint("t", transport, **write_way)) as publisher:
         yield publisher
 
 

@@ -9,32 +9,20 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.spark.conftest import as_role
+from tests.spark.conftest import Way
 from tests.support.log import create_topic, publish, publish_many
-from tests.support.service import ThreadService
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
-@pytest.fixture(params=["direct", "http"])
-async def frame(
-    request: pytest.FixtureRequest,
-    spark: SparkSession,
-    connection: asyncpg.Connection,
-    service: ThreadService,
-    dsn: str,
-) -> DataFrame:
+@pytest.fixture
+async def frame(spark: SparkSession, connection: asyncpg.Connection, read_way: Way) -> DataFrame:
     """Three partitions of 20 events, all published at times of their own."""
     await create_topic(connection, partitions=3)
     for _ in range(20):
         for partition in range(3):
             await publish(connection, "1", partition=partition)
-    way = (
-        {"dsn": as_role(dsn, "gapless_subscriber")}
-        if request.param == "direct"
-        else {"url": service.base_url}
-    )
-    return spark.read.format("gapless").options(topic="t", **way).load()
+    return spark.read.format("gapless").options(topic="t", **read_way).load()
 
 
 def plan_of(frame: DataFrame) -> str:

@@ -6,21 +6,18 @@ import asyncpg
 import pytest
 
 from spark.offsets import OffsetsChanged, Span
-from spark.options import Endpoint
+from spark.options import Endpoint, Transport
 from spark.reading import read_span
 from spark.transport import open_reader
-from tests.spark.conftest import as_role
+from tests.spark.conftest import Way
 from tests.support.log import call, create_topic, publish_many
-from tests.support.service import ThreadService
 
 COLUMNS = ("offset", "data")
 
 
-@pytest.fixture(params=["direct", "http"])
-def endpoint(request: pytest.FixtureRequest, dsn: str, service: ThreadService) -> Endpoint:
-    if request.param == "direct":
-        return Endpoint("t", "direct", dsn=as_role(dsn, "gapless_subscriber"))
-    return Endpoint("t", "http", url=service.base_url)
+@pytest.fixture
+def endpoint(transport: Transport, read_way: Way) -> Endpoint:
+    return Endpoint("t", transport, **read_way)
 
 
 async def made_anew(connection: asyncpg.Connection, count: int) -> None:

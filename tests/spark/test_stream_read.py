@@ -18,31 +18,24 @@ from spark.offsets import OffsetsChanged, Span
 from spark.reading import DataLoss
 from spark.schema import READ_COLUMNS, spark_schema
 from spark.stream_read import StreamReader
-from tests.spark.conftest import as_role
+from tests.spark.conftest import Way
 from tests.support.log import call, create_topic, publish, publish_many
 from tests.support.service import ThreadService
 
 ALL = ReadAllAvailable()
 
 
-@pytest.fixture(params=["direct", "http"])
-def way(request: pytest.FixtureRequest, dsn: str, service: ThreadService) -> dict[str, str]:
-    if request.param == "direct":
-        return {"dsn": as_role(dsn, "gapless_subscriber")}
-    return {"url": service.base_url}
-
-
 ReaderOf = Callable[..., StreamReader]
 
 
 @pytest.fixture
-def reader_of(way: dict[str, str]) -> Iterator[ReaderOf]:
+def reader_of(read_way: Way) -> Iterator[ReaderOf]:
     """Readers as Spark's driver has them; keyword arguments are options."""
     with ExitStack() as opened:
 
         def make(**options: Any) -> StreamReader:
             named = {name: str(value) for name, value in options.items()}
-            reader = StreamReader(spark_schema(READ_COLUMNS), {"topic": "t", **way, **named})
+            reader = StreamReader(spark_schema(READ_COLUMNS), {"topic": "t", **read_way, **named})
             opened.callback(reader.stop)
             return reader
 
@@ -95,12 +88,12 @@ class Sink:
 
 
 async def test_a_stream_brings_what_is_there_and_then_what_came(
-    spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str], checkpoint: str
+    spark: SparkSession, connection: asyncpg.Connection, read_way: Way, checkpoint: str
 ) -> None:
     await create_topic(connection, partitions=2)
     await publish_many(connection, 5, partition=0)
     await publish_many(connection, 3, partition=1)
-    sink = Sink(spark, way, checkpoint)
+    sink = Sink(spark, read_way, checkpoint)
     sink.run(startingOffsets="earliest")
     assert sink.places == [(0, n) for n in range(1, 6)] + [(1, n) for n in range(1, 4)]
     await publish_many(connection, 2, partition=1)
@@ -124,11 +117,11 @@ async def test_triggers_are_bounded_and_available_now_reads_all_of_it(
 
 
 async def test_a_restart_goes_on_where_the_checkpoint_is_whatever_the_options_say(
-    spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str], checkpoint: str
+    spark: SparkSession, connection: asyncpg.Connection, read_way: Way, checkpoint: str
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 500)
-    sink = Sink(spark, way, checkpoint)
+    sink = Sink(spark, read_way, checkpoint)
     sink.run(startingOffsets="earliest")
     await publish_many(connection, 300)
     sink.run(startingOffsets='{"0": 5}')
@@ -137,11 +130,11 @@ async def test_a_restart_goes_on_where_the_checkpoint_is_whatever_the_options_sa
 
 
 async def test_a_batch_that_was_not_committed_is_planned_again_over_the_same_range(
-    spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str], checkpoint: str
+    spark: SparkSession, connection: asyncpg.Connection, read_way: Way, checkpoint: str
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 50)
-    sink = Sink(spark, way, checkpoint)
+    sink = Sink(spark, read_way, checkpoint)
     sink.run(startingOffsets="earliest")
     for commit in (Path(checkpoint) / "commits").iterdir():
         commit.unlink()
@@ -191,11 +184,11 @@ async def test_the_limit_is_shared_by_backlog_and_available_now_ends_where_it_be
 
 
 async def test_data_that_aged_out_under_a_checkpoint_fails_the_query_and_is_named(
-    spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str], checkpoint: str
+    spark: SparkSession, connection: asyncpg.Connection, read_way: Way, checkpoint: str
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 100)
-    sink = Sink(spark, way, checkpoint)
+    sink = Sink(spark, read_way, checkpoint)
     sink.run(startingOffsets="earliest")
     await publish_many(connection, 900)
     await call(connection, "trim", topic="t", partition=0, before=501)
@@ -288,11 +281,11 @@ async def test_a_checkpoint_ahead_of_the_log_is_noticed(
 
 
 async def test_a_topic_made_anew_is_not_read_under_the_old_checkpoint(
-    spark: SparkSession, connection: asyncpg.Connection, way: dict[str, str], checkpoint: str
+    spark: SparkSession, connection: asyncpg.Connection, read_way: Way, checkpoint: str
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 10)
-    sink = Sink(spark, way, checkpoint)
+    sink = Sink(spark, read_way, checkpoint)
     sink.run(startingOffsets="earliest")
     await call(connection, "delete_topic", topic="t")
     await create_topic(connection)

@@ -7,19 +7,9 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tests.spark.conftest import Way
 from tests.spark.sink import data, expected, numbers
 from tests.support.log import bounds, call, create_topic, publish_many
-from tests.support.service import ThreadService
-
-Way = dict[str, str]
-
-
-@pytest.fixture(params=["direct", "http"])
-def way(request: pytest.FixtureRequest, publisher_dsn: str) -> Way:
-    if request.param == "direct":
-        return {"dsn": publisher_dsn}
-    service: ThreadService = request.getfixturevalue("service")
-    return {"url": service.base_url}
 
 
 class Source:
@@ -58,15 +48,15 @@ def source(spark: SparkSession, tmp_path: Path) -> Source:
 
 
 async def test_every_batch_is_published_once_across_restarts(
-    connection: asyncpg.Connection, way: Way, source: Source, checkpoint: str
+    connection: asyncpg.Connection, write_way: Way, source: Source, checkpoint: str
 ) -> None:
     await create_topic(connection, partitions=2)
     for count in (500, 700):
         source.add(count)
-    source.drain(way, checkpoint, chunkEvents=90)
+    source.drain(write_way, checkpoint, chunkEvents=90)
     assert sorted(await data(connection)) == expected(1200)
     source.add(300)
-    source.drain(way, checkpoint, chunkEvents=90)
+    source.drain(write_way, checkpoint, chunkEvents=90)
     assert sorted(await data(connection)) == expected(1500)
 
 
@@ -87,15 +77,15 @@ async def test_a_batch_that_is_done_again_publishes_nothing_twice(
 
 
 async def test_a_batch_that_comes_back_with_other_chunks_fails_and_publishes_nothing(
-    connection: asyncpg.Connection, way: Way, source: Source, checkpoint: str
+    connection: asyncpg.Connection, write_way: Way, source: Source, checkpoint: str
 ) -> None:
     await create_topic(connection)
     source.add(500)
-    source.drain(way, checkpoint)
+    source.drain(write_way, checkpoint)
     (Path(checkpoint) / "commits" / "0").unlink()
     (Path(checkpoint) / "commits" / ".0.crc").unlink()
     with pytest.raises(StreamingQueryException, match="must bring the same rows in the same order"):
-        source.drain(way, checkpoint, chunkEvents=77)
+        source.drain(write_way, checkpoint, chunkEvents=77)
     assert sorted(await data(connection)) == expected(500)
 
 
@@ -119,11 +109,11 @@ async def test_a_stream_is_known_by_its_checkpoint_and_not_by_a_job(
 
 
 async def test_a_topic_that_is_not_there_ends_the_query(
-    way: Way, connection: asyncpg.Connection, source: Source, checkpoint: str
+    write_way: Way, connection: asyncpg.Connection, source: Source, checkpoint: str
 ) -> None:
     source.add(1)
     with pytest.raises(PySparkException, match="there is no topic t"):
-        source.drain(way, checkpoint)
+        source.drain(write_way, checkpoint)
 
 
 async def test_a_micro_batch_that_lost_events_since_it_was_published_is_told_how_to_go_on(

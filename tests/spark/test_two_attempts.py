@@ -5,26 +5,17 @@ from collections.abc import Iterator
 
 import asyncpg
 import pyarrow as pa
-import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 
 from spark.batch_write import BatchWriter
 from spark.task_write import TaskReport, run_name, write_task
 from spark.write_options import write_options
+from tests.spark.conftest import Way
 from tests.spark.sink import data
 from tests.support.loads import chunks, publish_load
 from tests.support.log import create_topic
-from tests.support.service import ThreadService
 
 ROWS = 3000
-
-
-@pytest.fixture(params=["direct", "http"])
-def way(request: pytest.FixtureRequest, publisher_dsn: str) -> dict[str, str]:
-    if request.param == "direct":
-        return {"dsn": publisher_dsn}
-    service: ThreadService = request.getfixturevalue("service")
-    return {"url": service.base_url}
 
 
 def batches(size: int) -> Iterator[pa.RecordBatch]:
@@ -34,16 +25,16 @@ def batches(size: int) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"data": texts[start : start + size]})
 
 
-async def attempt(way: dict[str, str], size: int, **options: str) -> TaskReport:
+async def attempt(way: Way, size: int, **options: str) -> TaskReport:
     settings = write_options({"topic": "t", "chunkEvents": "70", **way, **options})
     return await asyncio.to_thread(write_task, batches(size), settings, run_name("job"), "driver")
 
 
 async def test_s74_both_go_through_and_each_chunk_is_published_by_one_of_them(
-    connection: asyncpg.Connection, way: dict[str, str]
+    connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)
-    one, other = await asyncio.gather(attempt(way, 1000), attempt(way, 350))
+    one, other = await asyncio.gather(attempt(write_way, 1000), attempt(write_way, 350))
     assert one.spans == other.spans
     assert one.rows == other.rows == one.replayed + other.replayed == ROWS
     assert await data(connection) == [str(n) for n in range(ROWS)]
