@@ -5,9 +5,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.access import identity_of, require_topics, require_verb
+from app.api.audit_schemas import AuditList, audit_members
 from app.api.deps import parts
 from app.api.document import DATABASE, JSON, answer, content, integer, operation, query, ref
-from app.api.group_schemas import AuditList, audit_members
 from app.api.paging import DEFAULT_PAGE, MAX_PAGE
 from app.api.params import MAX_OFFSET, Query, refuse
 from app.api.routing import JsonResponse, RawRoute

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from app.api.calling import caller_of
 from app.api.deps import Parts, parts
 from app.api.document import GROUP, JSON, JSON_BODY, ON_GROUP, TOPIC, answer, content, operation, ref
-from app.api.group_schemas import ClaimAnswer, ClaimRequest
 from app.api.group_wire import encode_claim
+from app.api.lease_schemas import ClaimAnswer, ClaimRequest
 from app.api.leaving import unless_left
 from app.api.params import group_of, no_query, refuse
 from app.api.routing import JsonResponse, RawRoute, read_struct

@@ -7,6 +7,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.access import actor_of
+from app.api.dead_letter_schemas import (
+    DeadLetterAnswer,
+    DeadLetterFilter,
+    DeadLetterList,
+    DiscardAnswer,
+    LetterChoice,
+    RedriveAnswer,
+)
 from app.api.deps import parts
 from app.api.document import (
     GROUP,
@@ -21,14 +29,6 @@ from app.api.document import (
     operation,
     query,
     ref,
-)
-from app.api.group_schemas import (
-    DeadLetterAnswer,
-    DeadLetterFilter,
-    DeadLetterList,
-    DiscardAnswer,
-    LetterChoice,
-    RedriveAnswer,
 )
 from app.api.group_wire import encode_dead_letter
 from app.api.paging import DEFAULT_PAGE, MAX_PAGE

@@ -14,8 +14,11 @@ from typing_extensions import TypeAliasType
 from app import errors
 from app.api.access import ALLOWS, COOKIE, CSRF_HEADER, NONE, TICKET
 from app.api.access_schemas import ACCESS_MODELS
+from app.api.audit_schemas import AUDIT_MODELS
 from app.api.component_schemas import component_schemas, integer_format
-from app.api.group_schemas import GROUP_ALIASES, GROUP_MODELS, GROUP_STRUCTS
+from app.api.dead_letter_schemas import DEAD_LETTER_ALIASES, DEAD_LETTER_MODELS
+from app.api.group_schemas import GROUP_MODELS
+from app.api.lease_schemas import LEASE_MODELS, LEASE_STRUCTS
 from app.api.params import MAX_OFFSET, TOPIC_PATTERN, token_in_query
 from app.api.problems import MEDIA_TYPE, RETRY_SECONDS, describe, internal_members, status_of
 from app.api.schemas import MODELS, Problem
@@ -246,7 +249,11 @@ def describe_service(app: FastAPI) -> dict[str, Any]:
     document["externalDocs"] = EXTERNAL_DOCS
     _restore_nulls(document, app)
     document["components"] = {
-        "schemas": component_schemas((*MODELS, *GROUP_MODELS, *ACCESS_MODELS), GROUP_ALIASES, GROUP_STRUCTS),
+        "schemas": component_schemas(
+            (*MODELS, *GROUP_MODELS, *LEASE_MODELS, *DEAD_LETTER_MODELS, *AUDIT_MODELS, *ACCESS_MODELS),
+            DEAD_LETTER_ALIASES,
+            LEASE_STRUCTS,
+        ),
         "securitySchemes": SECURITY_SCHEMES,
     }
     return document

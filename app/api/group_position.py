@@ -27,7 +27,6 @@ from app.api.group_schemas import (
     ForceCompleteAnswer,
     ForceCompleteRequest,
     HeartbeatAnswer,
-    HeartbeatRequest,
     NoArguments,
     ReasonRequest,
     SeekAnswer,
@@ -36,6 +35,7 @@ from app.api.group_schemas import (
     place_json,
     subscription_members,
 )
+from app.api.lease_schemas import HeartbeatRequest
 from app.api.params import MAX_OFFSET, MAX_PARTITION, group_of, no_query, number, topic_of
 from app.api.routing import JsonResponse, RawRoute, read_model, read_struct
 from app.api.subscriptions import EXAMPLE

@@ -20,15 +20,8 @@ from app.api.document import (
     operation,
     query,
 )
-from app.api.group_schemas import (
-    MAX_CLAIM_EVENTS,
-    MAX_LEASE_SECONDS,
-    MAX_MEMBER,
-    GroupEndFrame,
-    LeaseAnswer,
-    SkippedFrame,
-    is_member_name,
-)
+from app.api.group_schemas import MAX_LEASE_SECONDS, GroupEndFrame
+from app.api.lease_schemas import MAX_CLAIM_EVENTS, MAX_MEMBER, LeaseAnswer, SkippedFrame, is_member_name
 from app.api.params import Query, group_of, refuse
 from app.api.routing import unlisted
 from app.api.schemas import DrainFrame, StoredEvent

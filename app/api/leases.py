@@ -24,7 +24,7 @@ from app.api.document import (
     query,
     ref,
 )
-from app.api.group_schemas import (
+from app.api.lease_schemas import (
     AckAnswer,
     AckRequest,
     ExtendAnswer,

@@ -30,6 +30,10 @@ Semantics = TypeAliasType(
     ],
 )
 LeftOut = SkipJsonSchema[None]
+Count = Annotated[int, Field(ge=0)]
+NextAfter = Annotated[
+    int | None, Field(ge=1, description="`after` of the next page; null on the last.", examples=[117])
+]
 RetentionSeconds = Annotated[
     int,
     Field(
