@@ -4,8 +4,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.access import identity_of, require_topics, require_verb
+from app.api.access import identity_of
 from app.api.audit_schemas import AuditList, audit_members
+from app.api.authorisation import require_topics, require_verb
 from app.api.deps import parts
 from app.api.document import DATABASE, JSON, answer, content, integer, operation, query, ref
 from app.api.paging import DEFAULT_PAGE, MAX_PAGE

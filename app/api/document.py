@@ -12,10 +12,12 @@ from starlette.responses import Response
 from typing_extensions import TypeAliasType
 
 from app import errors
-from app.api.access import ALLOWS, COOKIE, CSRF_HEADER, NONE, TICKET
+from app.api.access import ALLOWS
 from app.api.access_schemas import ACCESS_MODELS
 from app.api.audit_schemas import AUDIT_MODELS
+from app.api.authorisation import NONE
 from app.api.component_schemas import component_schemas, integer_format
+from app.api.credentials import COOKIE, CSRF_HEADER, TICKET
 from app.api.dead_letter_schemas import DEAD_LETTER_ALIASES, DEAD_LETTER_MODELS
 from app.api.group_schemas import GROUP_MODELS
 from app.api.lease_schemas import LEASE_MODELS, LEASE_STRUCTS

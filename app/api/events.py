@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.access import topic_to_create
+from app.api.authorisation import topic_to_create
 from app.api.calling import caller_of
 from app.api.contents import check_transaction_id
 from app.api.deps import Parts, parts

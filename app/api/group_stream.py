@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.access import TICKET
 from app.api.calling import caller_of
+from app.api.credentials import TICKET
 from app.api.deps import parts
 from app.api.document import (
     GROUP,

@@ -125,3 +125,7 @@ def pairs(query: bytes) -> Iterable[tuple[str, str]]:
         raise InvalidArgument("The query is not percent-encoded UTF-8.") from None
     except ValueError:
         raise InvalidArgument(f"The query has more than {MAX_QUERY_FIELDS} parameters.") from None
+
+
+def values_of(query: bytes, name: str) -> list[str]:
+    return [value for found, value in pairs(query) if found == name]

@@ -16,7 +16,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.api.access import ALLOWS, Needs, access_of, may_go_on, refuse_token_in_query
+from app.api.access import ALLOWS, Needs, access_of, may_go_on
+from app.api.credentials import refuse_token_in_query
 from app.api.problems import problem_response
 from app.errors import (
     GaplessError,

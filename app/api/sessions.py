@@ -8,15 +8,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.access import (
-    COOKIE,
-    csrf_token,
-    identity_of,
-    know_at_once,
-    seconds_left,
-    session_cookie,
-)
+from app.api.access import identity_of, know_at_once, seconds_left
 from app.api.access_schemas import SessionAnswer, SessionRequest
+from app.api.credentials import COOKIE, csrf_token, session_cookie
 from app.api.deps import parts
 from app.api.document import DATABASE, JSON, JSON_BODY, answer, content, header_answer, operation, ref
 from app.api.params import no_query
@@ -129,7 +123,7 @@ async def get_session(request: Request) -> Response:
 async def delete_session(request: Request) -> Response:
     """The token it was made of goes on."""
     no_query(request)
-    cookie = session_cookie(request)
+    cookie = session_cookie(request.scope)
     if cookie is not None:
         await parts(request).keys.end_session(hash_token(cookie))
         await know_at_once(request)
@@ -140,7 +134,7 @@ def _members(request: Request) -> dict[str, Any]:
     if parts(request).access.is_open:
         return _OPEN
     identity = identity_of(request)
-    cookie = None if "authorization" in request.headers else session_cookie(request)
+    cookie = None if "authorization" in request.headers else session_cookie(request.scope)
     left = seconds_left(identity)
     ends_at = None if math.isinf(left) else datetime.now(UTC) + timedelta(seconds=round(left))
     return {

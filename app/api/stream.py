@@ -8,8 +8,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.access import TICKET, identity_of, require_topics
+from app.api.access import identity_of
+from app.api.authorisation import require_topics
 from app.api.calling import caller_of
+from app.api.credentials import TICKET
 from app.api.deps import parts
 from app.api.document import DATABASE, TICKET_PARAMETER, TOPIC, answer, event_stream, header, operation, query
 from app.api.params import Query, check_topic_name, refuse, timestamp, topic_of

@@ -9,8 +9,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.access import authorise, identity_of, require_topics, seconds_left
+from app.api.access import identity_of, seconds_left
 from app.api.access_schemas import TicketAnswer, TicketRequest
+from app.api.authorisation import authorise, require_topics
 from app.api.deps import parts
 from app.api.document import DATABASE, JSON, JSON_BODY, answer, content, operation, ref
 from app.api.params import no_query, refuse
