@@ -20,12 +20,13 @@ from app.api.sse import SseFrames
 from app.api.wire import encode_event
 from app.auth.authenticator import Authenticator
 from app.background import Background
+from app.db.dead_letters import DeadLetterStore
+from app.db.groups import GroupStore
 from app.db.keys import KeyStore
 from app.db.listener import Listener
 from app.db.pool import Pool
 from app.db.provision import Provided, provided
 from app.db.store import Store
-from app.db.subscriptions import GroupStore
 from app.errors import DatabaseUnavailable
 from app.live.group_commit import GroupCommit
 from app.live.hub import Hub
@@ -104,6 +105,7 @@ async def _running(
         settings=settings,
         store=store,
         groups=groups,
+        dead_letters=DeadLetterStore(pool, metrics),
         keys=keys,
         commits=commits,
         tail=hub.tail,

@@ -73,7 +73,7 @@ async def list_audit(request: Request) -> Response:
     _require_admin(identity_of(request), topic)
     after = asked.number("after", 0, MAX_OFFSET) or 0
     limit = asked.number("limit", 1, MAX_PAGE) or DEFAULT_PAGE
-    found = await parts(request).groups.list_audit(topic, group, after, limit + 1)
+    found = await parts(request).store.list_audit(topic, group, after, limit + 1)
     shown = found[:limit]
     return JsonResponse(
         {

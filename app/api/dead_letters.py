@@ -133,7 +133,7 @@ async def list_dead_letters(request: Request) -> Response:
         if text is not None and ("\0" in text or len(text) > MAX_TEXT):
             refuse(name, f"has at most {MAX_TEXT} characters and no U+0000")
     limit = asked.number("limit", 1, MAX_PAGE) or DEFAULT_PAGE
-    found = await parts(request).groups.list_dead_letters(
+    found = await parts(request).dead_letters.list_dead_letters(
         topic,
         group,
         LetterFilter(type=asked.text("type"), key=asked.text("key"), reason=asked.text("reason")),
@@ -168,7 +168,7 @@ async def get_dead_letter(request: Request) -> Response:
     topic, group = group_of(request)
     no_query(request)
     wanted = number("id", request.path_params["id"], 1, MAX_OFFSET)
-    found = await parts(request).groups.get_dead_letter(topic, group, wanted)
+    found = await parts(request).dead_letters.get_dead_letter(topic, group, wanted)
     return JsonResponse(encode_dead_letter(found), headers={"Cache-Control": "no-store"})
 
 
@@ -205,7 +205,7 @@ async def redrive_dead_letters(request: Request) -> Response:
     """
     topic, group, choice = await _choice(request)
     here = parts(request)
-    redriven = await here.groups.redrive(
+    redriven = await here.dead_letters.redrive(
         topic, group, choice.ids, _filter(choice), choice.limit, actor=actor_of(request)
     )
     await here.claims.changed(topic, group)
@@ -224,7 +224,7 @@ async def discard_dead_letters(request: Request) -> Response:
     """What they blocked goes on. Chosen as for redriving."""
     topic, group, choice = await _choice(request)
     here = parts(request)
-    discarded = await here.groups.discard(
+    discarded = await here.dead_letters.discard(
         topic, group, choice.ids, _filter(choice), choice.limit, actor=actor_of(request)
     )
     await here.claims.changed(topic, group)

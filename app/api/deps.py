@@ -9,9 +9,10 @@ from starlette.requests import Request
 
 from app.api.access import Access
 from app.api.decoding import Decoding
+from app.db.dead_letters import DeadLetterStore
+from app.db.groups import GroupStore
 from app.db.keys import KeyStore
 from app.db.store import Store
-from app.db.subscriptions import GroupStore
 from app.live.claims import Claims
 from app.live.group_commit import GroupCommit
 from app.live.rates import Rates
@@ -33,6 +34,7 @@ class Parts:
     settings: Settings
     store: Store
     groups: GroupStore
+    dead_letters: DeadLetterStore
     keys: KeyStore
     commits: GroupCommit
     tail: Tail

@@ -8,9 +8,10 @@ import msgspec
 
 from app.db.calls import Calls
 from app.db.noted import UPKEEP, count_upkeep
-from app.db.rows import event_of, measurement_of, topic_of
+from app.db.rows import audit_entry_of, event_of, measurement_of, topic_of
 from app.errors import TopicNotFound
 from app.model import (
+    AuditEntry,
     Bounds,
     Event,
     Measurement,
@@ -201,6 +202,14 @@ class Store(Calls):
             lambda c: c.fetch("select * from gapless.measure($1, $2)", max_topics, max_logs)
         )
         return measurement_of(rows)
+
+    async def list_audit(
+        self, topic: str | None, group: str | None, after: int, limit: int
+    ) -> list[AuditEntry]:
+        rows = await self._read(
+            lambda c: c.fetch("select * from gapless.list_audit($1, $2, $3, $4)", topic, group, after, limit)
+        )
+        return [audit_entry_of(row) for row in rows]
 
     async def ready(self) -> None:
         """Return if the database answers; raise DatabaseUnavailable otherwise."""

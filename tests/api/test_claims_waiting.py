@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.db.subscriptions import GroupStore
+from app.db.groups import GroupStore
 from app.model import Claimed
 from tests.conftest import Connect, StartService
 from tests.support.clock import Clock

@@ -9,10 +9,10 @@ import pytest
 
 from app.api.sse import SseFrames
 from app.api.wire import encode_event
+from app.db.groups import GroupStore
 from app.db.listener import Listener
 from app.db.pool import Pool
 from app.db.store import Store
-from app.db.subscriptions import GroupStore
 from app.live.hub import Hub
 from app.model import Event, TailPosition, TopicId
 from app.settings import Settings

@@ -9,24 +9,19 @@ import msgspec
 from app.db.calls import Calls
 from app.db.noted import count_expired
 from app.db.rows import (
-    audit_entry_of,
     claimed_of,
-    dead_letter_of,
     event_of,
     open_lease_of,
     position_of,
     subscription_of,
 )
 from app.model import (
-    AuditEntry,
     Beat,
     Claimed,
     ClaimOptions,
     Completion,
-    DeadLetter,
     Event,
     GroupPosition,
-    LetterFilter,
     OpenLease,
     Settled,
     Sought,
@@ -269,73 +264,6 @@ class GroupStore(Calls):
         )
         return [open_lease_of(row) for row in rows]
 
-    async def list_dead_letters(
-        self,
-        topic: str,
-        group: str,
-        wanted: LetterFilter,
-        *,
-        status: str | None,
-        partition: int | None,
-        after: int,
-        limit: int,
-    ) -> list[DeadLetter]:
-        rows = await self._read(
-            lambda c: c.fetch(
-                "select * from gapless.list_dead_letters($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-                topic,
-                group,
-                status,
-                partition,
-                after,
-                limit,
-                wanted.type,
-                wanted.key,
-                wanted.reason,
-            )
-        )
-        return [dead_letter_of(topic, row) for row in rows]
-
-    async def get_dead_letter(self, topic: str, group: str, dead_letter_id: int) -> DeadLetter:
-        row = await self._read(
-            lambda c: c.fetchrow(
-                "select * from gapless.get_dead_letter($1, $2, $3)", topic, group, dead_letter_id
-            )
-        )
-        return dead_letter_of(topic, row)
-
-    async def redrive(
-        self,
-        topic: str,
-        group: str,
-        ids: Sequence[int] | None,
-        wanted: LetterFilter,
-        limit: int,
-        *,
-        actor: str | None = None,
-    ) -> int:
-        """Give dead letters back to their group; answers how many events."""
-        redriven = await self._choose(
-            "select gapless.redrive($1, $2, $3, $4, $5, $6, $7, $8)", topic, group, ids, wanted, limit, actor
-        )
-        self._metrics.redriven(redriven)
-        return redriven
-
-    async def discard(
-        self,
-        topic: str,
-        group: str,
-        ids: Sequence[int] | None,
-        wanted: LetterFilter,
-        limit: int,
-        *,
-        actor: str | None = None,
-    ) -> int:
-        """Give dead letters up for good; answers how many events."""
-        return await self._choose(
-            "select gapless.discard($1, $2, $3, $4, $5, $6, $7, $8)", topic, group, ids, wanted, limit, actor
-        )
-
     async def event_completion(self, topic: str, partition: int, offset: int) -> Completion:
         row = await self._read(
             lambda c: c.fetchrow(
@@ -346,14 +274,6 @@ class GroupStore(Calls):
             )
         )
         return Completion(*row)
-
-    async def list_audit(
-        self, topic: str | None, group: str | None, after: int, limit: int
-    ) -> list[AuditEntry]:
-        rows = await self._read(
-            lambda c: c.fetch("select * from gapless.list_audit($1, $2, $3, $4)", topic, group, after, limit)
-        )
-        return [audit_entry_of(row) for row in rows]
 
     def _count_claim(self, row: Any, found: Sequence[Claimed]) -> None:
         """What the call did for all of them is noted in each of its rows."""
@@ -381,24 +301,6 @@ class GroupStore(Calls):
 
     async def _change(self, statement: str, *arguments: object) -> Subscription:
         return subscription_of(await self._write(lambda c: c.fetchrow(statement, *arguments)))
-
-    async def _choose(
-        self,
-        statement: str,
-        topic: str,
-        group: str,
-        ids: Sequence[int] | None,
-        wanted: LetterFilter,
-        limit: int,
-        actor: str | None,
-    ) -> int:
-        return int(
-            await self._write(
-                lambda c: c.fetchval(
-                    statement, topic, group, ids, wanted.type, wanted.key, wanted.reason, limit, actor
-                )
-            )
-        )
 
 
 def _events(runs: Sequence[Settled], status: str) -> int:
