@@ -70,7 +70,6 @@ UPGRADES = {
     "h2c": ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"),
     "websocket": ("Connection: Upgrade", "Upgrade: websocket"),
 }
-LENGTH = f"Content-Length: {len(EVENT)}"
 LIVEZ = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 

@@ -1,11 +1,7 @@
 """What a scrape says."""
 
-from collections.abc import Mapping
-
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
-
-Labels = Mapping[str, str]
 
 
 class Scrape:

@@ -12,7 +12,7 @@ from tests.bench.scenarios.arrival import Lag, lost_frames
 from tests.bench.stack import Stack
 from tests.bench.worker import Worker
 
-QUICK_CLIENTS = 950
+CLIENTS = 950
 SLOW_CLIENTS = 50
 EVENTS = 10
 EVERY_SECONDS = 0.1
@@ -25,7 +25,7 @@ async def measure(stack: Stack, *, quick: bool) -> list[Figure]:
         await stack.create_topic(topic)
     port = stack.service.port
     load = {"port": port, "connections": 4, "events": EVENTS, "size": SIZE, "keyed": False}
-    followed = {"port": port, "clients": QUICK_CLIENTS, "timed": True}
+    followed = {"port": port, "clients": CLIENTS, "timed": True}
     slowly = {"clients": SLOW_CLIENTS, "timed": False, "bytes_per_second": SLOW_BYTES_PER_SECOND}
     async with (
         Worker("sse_clients", topics=["mixed"], **followed) as of_mixed,
@@ -38,15 +38,15 @@ async def measure(stack: Stack, *, quick: bool) -> list[Figure]:
         mixed = Lag(
             f"{SLOW_CLIENTS} slow among them",
             of_mixed,
-            QUICK_CLIENTS,
+            CLIENTS,
             to_mixed,
             **paced,
             meters=stack.meters(of_mixed, slow, to_mixed),
         )
         alike = Lag(
-            f"{QUICK_CLIENTS} clients",
+            f"{CLIENTS} clients",
             of_alike,
-            QUICK_CLIENTS,
+            CLIENTS,
             to_alike,
             **paced,
             meters=stack.meters(of_alike, to_alike),
