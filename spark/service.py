@@ -17,6 +17,7 @@ from spark.offsets import another_topic
 from spark.options import Endpoint
 from spark.patience import Patience
 from spark.publisher import Unavailable
+from spark.service_answers import Refusal, refusal_of, unreachable
 from spark.transport import Bounds, GaplessError, Reader, TopicNotFound, TopicState, Trimmed
 
 FETCH_EVENTS = 1_000
@@ -24,7 +25,6 @@ TIMEOUT_SECONDS = 30.0
 PATIENCE_SECONDS = 30.0
 CONTACT_SECONDS = 5.0
 """For a service that never answered: as likely its address is wrong."""
-TEMPORARY = (429, 502, 503, 504)
 
 _TEXTS = ("id", "source", "type", "subject", "key", "transaction_id", "datacontenttype")
 _TIMES = ("time", "published_at")
@@ -140,36 +140,26 @@ class ServiceReader(Reader):
             try:
                 answer = self._client.get(path, params=query)
             except httpx.RequestError as error:
-                said = f"cannot reach the service at {self._address}: {error or type(error).__name__}"
+                said = unreachable(self._address, error)
             else:
                 if not self._answered:
                     self._answered, patience = True, Patience(PATIENCE_SECONDS)
                 if answer.is_success:
                     return answer
-                said = self._refused(answer, query or {})
-                asked = _retry_after(answer)
+                refusal = refusal_of(answer)
+                if not refusal.passes:
+                    raise self._failure(refusal, query or {})
+                said = f"the service cannot answer now: {refusal}"
+                asked = refusal.retry_after_seconds
             if not patience.pause(asked):
                 raise Unavailable(said)
 
-    def _refused(self, answer: httpx.Response, query: Mapping[str, Any]) -> str:
-        """Raises unless the answer is one that passes; then what it said."""
-        try:
-            problem = answer.json()
-            code, detail = str(problem["code"]), str(problem.get("detail", ""))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            problem, code, detail = {}, f"status {answer.status_code}", answer.reason_phrase
-        if answer.status_code in TEMPORARY:
-            return f"the service cannot answer now: {code}: {detail}"
-        if code == "offset_trimmed":
-            raise Trimmed(query["partition"], query["offset"], problem["earliest"])
-        if code == "topic_not_found":
-            raise TopicNotFound(f"there is no topic {self._topic}")
-        raise GaplessError(f"the service refused: {code}: {detail}")
-
-
-def _retry_after(answer: httpx.Response) -> float:
-    value = answer.headers.get("retry-after", "")
-    return float(value) if value.isdigit() else 0.0
+    def _failure(self, refusal: Refusal, query: Mapping[str, Any]) -> GaplessError:
+        if refusal.code == "offset_trimmed":
+            return Trimmed(query["partition"], query["offset"], refusal.members["earliest"])
+        if refusal.code == "topic_not_found":
+            return TopicNotFound(f"there is no topic {self._topic}")
+        return GaplessError(f"the service refused: {refusal}")
 
 
 def events_of(page: str) -> list[dict[str, Any]]:

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from spark.options import Endpoint
 from spark.publisher import Conflict, Published, Publisher, RowRefused, Unavailable, spans_of
+from spark.service_answers import Refusal, refusal_of, unreachable
 from spark.transport import GaplessError, TopicNotFound
 
 TIMEOUT_SECONDS = 60.0
-TEMPORARY = (408, 429, 502, 503, 504, 507)
 
 _TEXTS = ("key", "type", "id", "source", "subject", "datacontenttype", "transaction_id")
 
@@ -61,11 +61,9 @@ class ServicePublisher(Publisher):
         try:
             answer = self._client.request(method, path, **request)
         except httpx.RequestError as error:
-            raise Unavailable(
-                f"cannot reach the service at {self._address}: {error or type(error).__name__}"
-            ) from None
+            raise Unavailable(unreachable(self._address, error)) from None
         if not answer.is_success:
-            raise _refusal(answer, self._topic, first_row)
+            raise self._failure(refusal_of(answer), first_row)
         with self._understanding():
             return answer.json()
 
@@ -79,27 +77,18 @@ class ServicePublisher(Publisher):
                 f"{self._address} is not a Gapless service: its answer cannot be read"
             ) from None
 
-
-def _refusal(answer: httpx.Response, topic: str, first_row: int) -> GaplessError:
-    try:
-        problem = answer.json()
-        code, detail = str(problem["code"]), str(problem.get("detail", ""))
-    except (ValueError, KeyError, TypeError):
-        problem, code, detail = {}, f"status {answer.status_code}", answer.reason_phrase
-    if answer.status_code in TEMPORARY:
-        after = answer.headers.get("retry-after", "")
-        return Unavailable(
-            f"the service cannot do it now: {code}: {detail}", float(after) if after.isdigit() else 0.0
-        )
-    if code == "topic_not_found":
-        return TopicNotFound(f"there is no topic {topic}")
-    if code == "idempotency_conflict":
-        return Conflict(f"the service refused: {code}: {detail}")
-    match problem.get("errors"):
-        case [{"index": int(index), "code": str(reason), "detail": str(why)} as first, *_]:
-            where = str(first.get("pointer", "")).strip("/") or None
-            return RowRefused(first_row + index, f"{reason}: {why}", where)
-    return GaplessError(f"the service refused: {code}: {detail}")
+    def _failure(self, refusal: Refusal, first_row: int) -> GaplessError:
+        if refusal.passes:
+            return Unavailable(f"the service cannot do it now: {refusal}", refusal.retry_after_seconds)
+        if refusal.code == "topic_not_found":
+            return TopicNotFound(f"there is no topic {self._topic}")
+        if refusal.code == "idempotency_conflict":
+            return Conflict(f"the service refused: {refusal}")
+        match refusal.members.get("errors"):
+            case [{"index": int(index), "code": str(reason), "detail": str(why)} as first, *_]:
+                where = str(first.get("pointer", "")).strip("/") or None
+                return RowRefused(first_row + index, f"{reason}: {why}", where)
+        return GaplessError(f"the service refused: {refusal}")
 
 
 def _body(rows: pa.RecordBatch, first_row: int) -> bytes:

@@ -14,8 +14,9 @@ import pytest
 from spark.database import DatabaseReader
 from spark.options import Endpoint
 from spark.patience import Patience
-from spark.publisher import open_publisher
+from spark.publisher import Unavailable, open_publisher
 from spark.schema import READ_COLUMNS
+from spark.service_answers import TEMPORARY
 from spark.transport import GaplessError, open_reader
 from tests.spark.conftest import as_role
 from tests.support.log import create_topic, publish, publish_many
@@ -88,6 +89,22 @@ def test_busy_and_broken_answers_are_tried_again(serve: Callable[..., Scripted])
     with open_reader(Endpoint("t", "http", url=server.url), READ_COLUMNS) as reader:
         assert reader.state().bounds == ((1, 0),)
     assert server.asked == 4
+
+
+@pytest.mark.parametrize("status", TEMPORARY)
+def test_readers_and_publishers_agree_on_what_passes(
+    serve: Callable[..., Scripted], monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr("spark.service.PATIENCE_SECONDS", 0.0)
+    endpoint = Endpoint("t", "http", url=serve(lambda turn: (status, {"Retry-After": "7"}, b"")).url)
+    with open_reader(endpoint, READ_COLUMNS) as reader, pytest.raises(Unavailable, match=f"status {status}"):
+        reader.state()
+    with (
+        open_publisher(endpoint) as publisher,
+        pytest.raises(Unavailable, match=f"status {status}") as caught,
+    ):
+        publisher.check(None)
+    assert caught.value.after == 7
 
 
 def test_a_refusal_is_told_at_once_with_its_code(serve: Callable[..., Scripted]) -> None:
