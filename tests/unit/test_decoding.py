@@ -1,6 +1,7 @@
 """When bodies of publishes are decoded: the order of what happens in the loop, by their size."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -8,6 +9,8 @@ from app.api.decoding import LONG_BYTES, SHORT_BYTES, Decoding
 from app.api.drafts import Limits
 from app.api.media_types import Content
 from app.errors import InvalidJson
+from app.model import NewEvent
+from tests.support.wait import until
 
 LIMITS = Limits(1024 * 1024, 10_000)
 
@@ -53,6 +56,20 @@ async def test_a_short_body_does_not_wait_for_a_turn() -> None:
 
     await asyncio.gather(publish("a", SHORT_BYTES), publish("b", SHORT_BYTES), publish("short", 1))
     assert happened == ["short", "a", "b"]
+
+
+async def test_the_loop_goes_on_while_a_long_body_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, went_on = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> list[NewEvent]:
+        begun.set()
+        return [NewEvent()] if went_on.wait(5) else []
+
+    monkeypatch.setattr("app.api.decoding.decode_events", slow)
+    decoding = asyncio.create_task(decode(Decoding(), body(LONG_BYTES)))
+    await until(begun.is_set)
+    went_on.set()
+    assert await decoding == 1
 
 
 async def test_a_refused_or_abandoned_body_leaves_the_turn_to_the_next() -> None:
