@@ -151,40 +151,36 @@ def _source(data: str | None, text: bool, prefix: str | None) -> tuple[Source | 
         raise UsageFailure("give the data, a file, or - for standard input")
     if data is None or data == "-":
         return open_stdin(), prefix
-    if _is_file(data):
-        source = open_file(Path(data))
+    place = _existing(data)
+    if place is not None and (place.is_file() or place.is_fifo()):
+        source = open_file(place)
         # A named pipe can be read once, so it has no content to be recognised by.
-        return source, prefix or (content_digest(Path(data)) if source.size is not None else None)
+        return source, prefix or (content_digest(place) if source.size is not None else None)
     if not text and not _is_json(data):
-        raise UsageFailure(_neither(data))
+        raise UsageFailure(_neither(data, place))
     return None, None
 
 
-def _neither(data: str) -> str:
+def _neither(data: str, place: Path | None) -> str:
     expected = (
         """give JSON, such as '{"order": 1}' or '"some text"', a file of one JSON value per line, """
         "or - for standard input; --text publishes plain text"
     )
     if not data.strip():
         return f"there is no data; {expected}"
-    if _exists(data):
-        what = "a folder" if Path(data).is_dir() else "neither a file nor a pipe"
+    if place is not None:
+        what = "a folder" if place.is_dir() else "neither a file nor a pipe"
         return f"{data!r} is {what}; {expected}"
     return f"there is no file {data!r}, and it is not JSON; {expected}"
 
 
-def _exists(data: str) -> bool:
+def _existing(data: str) -> Path | None:
+    place = Path(data)
     try:
-        return Path(data).exists()
+        return place if place.exists() else None
     except (OSError, ValueError):
-        return False
-
-
-def _is_file(data: str) -> bool:
-    try:
-        return Path(data).is_file() or Path(data).is_fifo()
-    except (OSError, ValueError):
-        return False
+        # It is too long for a name, or holds U+0000.
+        return None
 
 
 def _is_json(data: str) -> bool:
