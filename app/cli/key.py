@@ -63,7 +63,7 @@ def create(
     Only the token goes to standard output: TOKEN=$(gapless key create billing --scope consume:orders/billing)
     """
     seconds = None if expires_in is None else _seconds(expires_in)
-    made, token = _keys(context, data, url).create(name, scope, seconds)
+    made, token = _keys(context, data, url).create_key(name, scope, seconds)
     end = "never expires" if made["expires_at"] is None else f"expires at {made['expires_at']}"
     notice(f"key {name} created for {', '.join(made['scopes'])}; it {end}. Its token is shown this once:")
     write_lines([token.encode()])
@@ -72,7 +72,7 @@ def create(
 @key.command("list")
 def list_(context: typer.Context, data: Data = None, as_json: Json = False, url: Url = None) -> None:
     """List the keys that were not revoked. Expired ones are among them; tokens are not shown."""
-    found = _keys(context, data, url).read()
+    found = _keys(context, data, url).list_keys()
     if as_json:
         print_json(found)
     elif not found:
@@ -97,7 +97,7 @@ def revoke(context: typer.Context, name: Name, data: Data = None, url: Url = Non
 
     Running services notice within GAPLESS_KEY_REFRESH_SECONDS, five if that is not set.
     """
-    sessions = _keys(context, data, url).revoke(name)
+    sessions = _keys(context, data, url).revoke_key(name)
     ended = f", {sessions} session{'s' if sessions > 1 else ''} ended" if sessions else ""
     typer.echo(f"key {name} revoked{ended}")
 

@@ -26,12 +26,12 @@ PAGE = 1000
 
 
 class Keys(Protocol):
-    def create(self, name: str, scopes: list[str], seconds: int | None) -> tuple[dict[str, Any], str]:
+    def create_key(self, name: str, scopes: list[str], seconds: int | None) -> tuple[dict[str, Any], str]:
         """The key and its token."""
 
-    def read(self) -> list[dict[str, Any]]: ...
+    def list_keys(self) -> list[dict[str, Any]]: ...
 
-    def revoke(self, name: str) -> int | None:
+    def revoke_key(self, name: str) -> int | None:
         """How many sessions ended with it, where that is told."""
 
 
@@ -41,13 +41,13 @@ class ServerKeys:
     def __init__(self, url: str) -> None:
         self._url = url
 
-    def create(self, name: str, scopes: list[str], seconds: int | None) -> tuple[dict[str, Any], str]:
+    def create_key(self, name: str, scopes: list[str], seconds: int | None) -> tuple[dict[str, Any], str]:
         wanted = {"name": name, "scopes": scopes, "expires_in_seconds": seconds}
         with Client(self._url) as client:
             made = client.json("POST", "/v1/keys", json=wanted)
         return made, made.pop("token")
 
-    def read(self) -> list[dict[str, Any]]:
+    def list_keys(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         token = ""  # nosec B105
         with Client(self._url) as client:
@@ -58,7 +58,7 @@ class ServerKeys:
                 if not token:
                     return found
 
-    def revoke(self, name: str) -> None:
+    def revoke_key(self, name: str) -> None:
         if name.strip(".") == "":
             raise UsageFailure(f"{name!r} is not the name of a key")
         with Client(self._url) as client:
@@ -71,7 +71,7 @@ class DatabaseKeys:
     def __init__(self, data: Path | None) -> None:
         self._data = data
 
-    def create(self, name: str, scopes: list[str], seconds: int | None) -> tuple[dict[str, Any], str]:
+    def create_key(self, name: str, scopes: list[str], seconds: int | None) -> tuple[dict[str, Any], str]:
         from app.auth.scopes import parse_scopes
         from app.auth.tokens import hash_token, new_token
 
@@ -83,7 +83,7 @@ class DatabaseKeys:
 
         return _members(self._run(make)), token
 
-    def read(self) -> list[dict[str, Any]]:
+    def list_keys(self) -> list[dict[str, Any]]:
         async def pages(keys: "KeyStore") -> "list[ApiKey]":
             found: list[ApiKey] = []
             while page := await keys.list_keys(found[-1].name if found else "", PAGE):
@@ -92,7 +92,7 @@ class DatabaseKeys:
 
         return [_members(one) for one in self._run(pages)]
 
-    def revoke(self, name: str) -> int:
+    def revoke_key(self, name: str) -> int:
         return self._run(lambda keys: keys.revoke_key(name))
 
     def _run(self, work: "Callable[[KeyStore], Awaitable[T]]") -> T:
