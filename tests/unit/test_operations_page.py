@@ -5,12 +5,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from prometheus_client.metrics_core import Metric
 
 from app.api.readiness import readiness_checks
 from app.model import GroupMeasure, Measurement, TopicMeasure
-from app.settings import Settings
 from app.telemetry.database import DatabaseGauges
 from app.telemetry.prometheus import PrometheusMetrics
 
@@ -66,20 +64,6 @@ def test_every_check_is_on_the_page() -> None:
     )
     named += re.findall(r'checks\["(\w+)"\]', _source(readiness_checks))
     assert re.findall(r"^\| `(\w+)` \| (?!\w+ \|)", PAGE.partition("## Metrics")[0], re.M) == named
-
-
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"GAPLESS_(\w+)", PAGE))))
-def test_settings_on_the_page_exist(name: str) -> None:
-    assert name.lower() in Settings.model_fields
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    re.findall(r"`GAPLESS_(\w+)` \(([\d,]+)(?: MiB)?\)", PAGE),
-)
-def test_defaults_on_the_page_hold(name: str, value: str) -> None:
-    default = Settings.model_fields[name.lower()].default
-    assert default in (int(value.replace(",", "")), int(value.replace(",", "")) * 1024 * 1024)
 
 
 def _source(function: Callable[..., object]) -> str:
