@@ -131,7 +131,9 @@ BAD_CREDENTIALS: list[tuple[str, list[tuple[str, str]], str]] = [
     [case[1:] for case in BAD_CREDENTIALS],
     ids=[f"6.1-1 {case[0]}" for case in BAD_CREDENTIALS],
 )
-async def test_bad_credentials(world: World, headers: list[tuple[str, str]], challenge: str) -> None:
+async def test_bad_credentials_are_refused_with_a_challenge(
+    world: World, headers: list[tuple[str, str]], challenge: str
+) -> None:
     before = await world.tip()
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     body = {"events": [{"data": 1}]}
@@ -191,8 +193,10 @@ BAD_JWTS: dict[str, Callable[[str], str]] = {
 }
 
 
-async def test_jwts(start_guarded: StartService) -> None:
-    """6.1-2, each of the table, and that the good one beside them is taken; the rest is in the unit tests."""
+async def test_bad_jwts_are_refused_and_the_good_one_beside_them_is_taken(
+    start_guarded: StartService,
+) -> None:
+    """6.1-2, each of the table; the rest is in the unit tests."""
     async with Issuer() as issuer, Issuer() as listener:
         listener.document = jwks(jwk("evil"))
         service = await start_guarded(**issuer.settings)
