@@ -11,13 +11,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from app.api.authorisation import ANY, NONE, authorise
-from app.api.credentials import (
-    bearer_token,
-    check_csrf,
-    check_origin,
-    credentials_of,
-    ticket_of,
-)
+from app.api.credentials import bearer_token, check_csrf, check_origin, credentials_of, ticket_of
 from app.api.params import check_group_name, check_topic_name, values_of
 from app.auth.authenticator import Authenticator
 from app.auth.identity import ANONYMOUS, Identity

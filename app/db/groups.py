@@ -8,13 +8,7 @@ import msgspec
 
 from app.db.calls import Calls
 from app.db.noted import count_expired
-from app.db.rows import (
-    claimed_of,
-    event_of,
-    open_lease_of,
-    position_of,
-    subscription_of,
-)
+from app.db.rows import claimed_of, event_of, open_lease_of, position_of, subscription_of
 from app.model import (
     Beat,
     Claimed,
