@@ -22,7 +22,7 @@ class Decoding:
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
 
-    async def events(
+    async def decode_events(
         self,
         content: Content,
         headers: RawHeaders,
@@ -30,7 +30,7 @@ class Decoding:
         limits: Limits,
         transaction_id: str | None,
     ) -> list[NewEvent]:
-        """Raises what `decode_events` does."""
+        """Raises what `contents.decode_events` does."""
         if len(body) <= SHORT_BYTES:
             return decode_events(content, headers, body, limits, transaction_id)
         if len(body) > LONG_BYTES:

@@ -116,7 +116,7 @@ async def _events(
     headers = request.scope["headers"]
     limits = Limits(here.settings.max_event_bytes, here.settings.max_batch_events)
     try:
-        return await here.decoding.events(content, headers, body, limits, transaction_id)
+        return await here.decoding.decode_events(content, headers, body, limits, transaction_id)
     except InvalidEvents as error:
         problems = error.extra["errors"]
         if all(problem["code"] == EventTooLarge.code for problem in problems):

@@ -20,7 +20,7 @@ def body(size: int) -> bytes:
 
 
 async def decode(decoding: Decoding, text: bytes) -> int:
-    return len(await decoding.events(Content.EVENTS, [], text, LIMITS, None))
+    return len(await decoding.decode_events(Content.EVENTS, [], text, LIMITS, None))
 
 
 @pytest.mark.parametrize("size", [1, SHORT_BYTES, LONG_BYTES])
