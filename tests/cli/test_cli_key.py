@@ -23,12 +23,18 @@ from tests.support.warm_cli import WarmCli
 TOKEN = re.compile(rb"gpls_[A-Za-z0-9_-]{43}\n")
 
 
+@pytest.fixture
+def database(dsn: str) -> dict[str, str]:
+    """The environment of a command that no server is named to."""
+    return {"url": "", "DATABASE_URL": dsn}
+
+
 async def test_a_key_is_created_listed_and_revoked(
-    warm_cli: WarmCli, dsn: str, connection: asyncpg.Connection
+    warm_cli: WarmCli, database: dict[str, str], connection: asyncpg.Connection
 ) -> None:
     made = await warm_cli(
         "key", "create", "billing", "--scope", "consume:orders.*/billing", "--scope", "metrics",
-        "--expires-in", "30d", url="", DATABASE_URL=dsn,
+        "--expires-in", "30d", **database,
     )  # fmt: skip
     assert made.code == 0
     assert TOKEN.fullmatch(made.out), "the token and nothing else, for a script to take"
@@ -39,27 +45,27 @@ async def test_a_key_is_created_listed_and_revoked(
     row = await connection.fetchrow("select * from gapless.api_key")
     assert (row["token_hash"], row["name"]) == (hash_token(token), "billing")
     assert (row["expires_at"] - row["created_at"]).days in (29, 30)
-    await warm_cli("key", "create", "a", "--scope", "admin", url="", DATABASE_URL=dsn)
+    await warm_cli("key", "create", "a", "--scope", "admin", **database)
 
-    listed = (await warm_cli("key", "list", "--json", url="", DATABASE_URL=dsn)).json_lines[0]
+    listed = (await warm_cli("key", "list", "--json", **database)).json_lines[0]
     assert [key["name"] for key in listed] == ["a", "billing"]
     assert set(listed[1]) == {"name", "scopes", "created_at", "created_by", "expires_at"}
     assert listed[1]["scopes"] == ["consume:orders.*/billing", "metrics"]
     assert listed[0]["expires_at"] is None
-    table = (await warm_cli("key", "list", url="", DATABASE_URL=dsn)).out.decode().splitlines()
+    table = (await warm_cli("key", "list", **database)).out.decode().splitlines()
     assert table[0].split() == ["NAME", "CREATED", "BY", "EXPIRES", "SCOPES"]
     assert table[2].endswith("consume:orders.*/billing metrics")
 
-    revoked = await warm_cli("key", "revoke", "billing", url="", DATABASE_URL=dsn)
+    revoked = await warm_cli("key", "revoke", "billing", **database)
     assert (revoked.code, revoked.out) == (0, b"key billing revoked\n")
-    again = await warm_cli("key", "revoke", "billing", url="", DATABASE_URL=dsn)
+    again = await warm_cli("key", "revoke", "billing", **database)
     assert (again.code, again.err.count("\n"), "key_not_found" in again.err) == (1, 1, True)
 
 
 async def test_a_name_that_is_taken_and_what_cannot_be_a_key_are_told_in_one_line(
-    warm_cli: WarmCli, dsn: str
+    warm_cli: WarmCli, database: dict[str, str]
 ) -> None:
-    await warm_cli("key", "create", "k", "--scope", "admin", url="", DATABASE_URL=dsn)
+    await warm_cli("key", "create", "k", "--scope", "admin", **database)
     for arguments, code, words in (
         (["k", "--scope", "admin"], 1, "key_conflict"),
         (["K", "--scope", "admin"], 1, "name of a key"),
@@ -68,11 +74,11 @@ async def test_a_name_that_is_taken_and_what_cannot_be_a_key_are_told_in_one_lin
         (["n", "--scope", "admin", "--expires-in", "0d"], 2, "30d"),
         (["n", "--scope", "admin", "--expires-in", "99999d"], 2, "30d"),
     ):
-        refused = await warm_cli("key", "create", *arguments, url="", DATABASE_URL=dsn)
+        refused = await warm_cli("key", "create", *arguments, **database)
         assert (refused.code, refused.out) == (code, b""), refused.err
         assert words in refused.err
         assert refused.err.count("\n") == 1
-    assert (await warm_cli("key", "create", "n", url="", DATABASE_URL=dsn)).code == 2
+    assert (await warm_cli("key", "create", "n", **database)).code == 2
 
 
 async def test_without_a_database_it_says_what_to_do(warm_cli: WarmCli, tmp_path: Path) -> None:
@@ -86,11 +92,15 @@ async def test_without_a_database_it_says_what_to_do(warm_cli: WarmCli, tmp_path
 
 
 async def test_a_server_that_is_named_is_asked_and_no_database(
-    warm_cli: WarmCli, dsn: str, start_service: StartService, connection: asyncpg.Connection, tmp_path: Path
+    warm_cli: WarmCli,
+    database: dict[str, str],
+    start_service: StartService,
+    connection: asyncpg.Connection,
+    tmp_path: Path,
 ) -> None:
     """The database is the service's own here: who is recorded tells the ways apart."""
     service = await start_service(**GUARDED)
-    made = await warm_cli("key", "create", "ops", "--scope", "admin", url="", DATABASE_URL=dsn)
+    made = await warm_cli("key", "create", "ops", "--scope", "admin", **database)
     token = made.out.decode().strip()
     here = {"url": service.base_url, "GAPLESS_TOKEN": token, "DATABASE_URL": "postgresql://127.0.0.1:1/x"}
 
