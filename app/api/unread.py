@@ -8,7 +8,6 @@ import socket
 import struct
 from collections.abc import Collection
 from contextlib import suppress
-from typing import NamedTuple
 
 from app.api.connection import Connection
 from app.settings import Settings
@@ -17,13 +16,6 @@ LOOKS = 4
 """At each connection, in the time that it may take nothing."""
 TCP_INFO = struct.Struct("=24xI92xQ16xI")
 """`tcpi_unacked`, `tcpi_bytes_acked` and `tcpi_notsent_bytes` of Linux, <linux/tcp.h>."""
-
-
-class Taken(NamedTuple):
-    all: bool
-    """Whether nothing waits for the client."""
-    mark: int
-    """Another number as soon as it has taken something."""
 
 
 async def end_unread(
@@ -43,22 +35,23 @@ async def end_unread(
         now = loop.time()
         before, since = since, {}
         for connection in tuple(connections):
-            taken = taken_of(connection.transport)
-            if taken.all:
+            mark = mark_of(connection.transport)
+            if mark is None:
                 continue
-            mark, seen_at = before.get(connection, (None, now))
-            since[connection] = taken.mark, seen_at if mark == taken.mark else now
+            mark_before, seen_at = before.get(connection, (None, now))
+            since[connection] = mark, seen_at if mark == mark_before else now
             if now - since[connection][1] >= seconds:
                 connection.end_unread()
 
 
-def taken_of(transport: asyncio.Transport) -> Taken:
+def mark_of(transport: asyncio.Transport) -> int | None:
+    """Another number as soon as the client has taken something; None while nothing waits for it."""
     buffered = transport.get_write_buffer_size()
     info = _tcp_info(transport.get_extra_info("socket"))
     if info is None:
-        return Taken(buffered == 0, buffered)
+        return buffered or None
     unacknowledged, acknowledged_bytes, unsent_bytes = info
-    return Taken(not (buffered or unacknowledged or unsent_bytes), acknowledged_bytes)
+    return acknowledged_bytes if buffered or unacknowledged or unsent_bytes else None
 
 
 def _tcp_info(connected: socket.socket) -> tuple[int, int, int] | None:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.api.unread import Taken, taken_of
+from app.api.unread import mark_of
 from tests.support.wait import until
 
 
@@ -39,33 +39,33 @@ async def connected(client: socket.socket) -> AsyncIterator[asyncio.Transport]:
 
 async def test_nothing_waits_for_a_client_that_got_all(client: socket.socket) -> None:
     async with connected(client) as transport:
-        assert taken_of(transport).all
+        assert mark_of(transport) is None
         transport.write(b"data")
-        await until(lambda: taken_of(transport).all)
+        await until(lambda: mark_of(transport) is None)
 
 
 async def test_what_a_client_has_not_taken_waits_in_the_kernel_or_here(client: socket.socket) -> None:
     async with connected(client) as transport:
         transport.write(bytes(100_000))
         assert transport.get_write_buffer_size() == 0, "the kernel has it"
-        assert not taken_of(transport).all
+        assert mark_of(transport) is not None
         transport.write(bytes(16 * 1024 * 1024))
         assert transport.get_write_buffer_size() > 0
-        assert not taken_of(transport).all
+        assert mark_of(transport) is not None
 
 
 async def test_the_mark_moves_only_as_the_client_reads(client: socket.socket) -> None:
     async with connected(client) as transport:
         transport.write(bytes(16 * 1024 * 1024))
-        marks: list[Taken] = []
+        marks: list[int | None] = []
 
         def stands() -> bool:
-            marks.append(taken_of(transport))
-            return len(marks) > 50 and len({taken.mark for taken in marks[-50:]}) == 1
+            marks.append(mark_of(transport))
+            return len(marks) > 50 and len(set(marks[-50:])) == 1
 
         await until(stands)
-        before, waiting = marks[-1].mark, transport.get_write_buffer_size()
-        while taken_of(transport).mark == before:
+        before, waiting = marks[-1], transport.get_write_buffer_size()
+        while mark_of(transport) == before:
             await asyncio.get_running_loop().sock_recv(client, 1_000)
         assert transport.get_write_buffer_size() == waiting, "the mark is finer than what waits here"
 
@@ -77,4 +77,4 @@ async def test_without_figures_of_the_kernel_what_waits_here_is_the_mark() -> No
 
     local, other = socket.socketpair()
     with local, other:
-        assert taken_of(Unknown({"socket": local})) == Taken(all=False, mark=5)
+        assert mark_of(Unknown({"socket": local})) == 5
