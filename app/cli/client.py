@@ -1,5 +1,6 @@
 """The HTTP client of every command: addresses, problems, and retries that stop."""
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -14,10 +15,13 @@ from app.cli.credentials import authorization
 from app.cli.failures import Failure, Problem, Unreachable, UsageFailure
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 """What OpenSSL says of an answer that is not TLS, by its version."""
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 FIRST_DELAY_SECONDS = 0.1
 LONGEST_DELAY_SECONDS = 5.0
@@ -136,9 +140,19 @@ def connection_options(url: str) -> dict[str, Any]:
         "timeout": httpx.Timeout(60.0, connect=5.0),
         # A proxy for the outside world must not be asked for this very machine.
         "trust_env": parts.hostname not in LOOPBACK,
-        # Reading the certificates takes longer than most calls, and plain HTTP has no use for them.
-        "verify": parts.scheme == "https",
+        "verify": _trusted() if parts.scheme == "https" else False,
     }
+
+
+def _trusted() -> "ssl.SSLContext":
+    """What httpx trusts by itself, whatever `trust_env` says. Reading it takes longer than most calls."""
+    import httpx
+
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        named = os.environ.get("SSL_CERT_FILE")
+        raise UsageFailure(f"cannot read the certificates of SSL_CERT_FILE, {named}: {error}") from error
 
 
 @contextmanager
@@ -152,6 +166,11 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
         if any(sign in str(error) for sign in NO_TLS):
             raise Unreachable(
                 f"{url} does not speak TLS ({error}); if it is plain HTTP its address begins with http://"
+            ) from error
+        if UNTRUSTED in str(error):
+            raise Unreachable(
+                f"the certificate of {url} is not trusted ({error}); for an authority of your own let "
+                "SSL_CERT_FILE name the file with its certificate"
             ) from error
         raise Unreachable(
             f"no server answers at {url} ({error}); start one with `gapless serve` "

@@ -2,14 +2,18 @@
 
 import asyncio
 import json
+import shutil
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
 from app import __version__
 from app.cli.client import problem_of
+from tests.support.certificates import make_authority, make_certificate
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.service import ThreadService
 from tests.support.warm_cli import WarmCli
@@ -20,20 +24,22 @@ NGINX_SAYS = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 45\r\n\r\n"
     b"The plain HTTP request was sent to HTTPS port"
 )
+NO_TOPICS = b'HTTP/1.1 200 OK\r\nContent-Length: 34\r\n\r\n{"topics":[],"next_page_token":""}'
 
 
 @asynccontextmanager
-async def answering(said: bytes) -> AsyncIterator[int]:
+async def answering(said: bytes, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     """A server that says the same to everybody, whatever was asked; its port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(said)
-        writer.write_eof()
+        if writer.can_write_eof():
+            writer.write_eof()
         await reader.read()
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
     async with server:
         yield server.sockets[0].getsockname()[1]
 
@@ -170,6 +176,26 @@ async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
     async with answering(NGINX_SAYS) as port:
         to_nginx = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
     assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+async def test_whom_to_trust_is_told_by_the_environment(tmp_path: Path, warm_cli: WarmCli) -> None:
+    authority, stranger = (make_authority(tmp_path, name) for name in ("authority", "stranger"))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(*make_certificate(tmp_path, authority, "localhost"))
+
+    async with answering(NO_TOPICS, tls) as port:
+        call = ("topic", "list", "--url", f"https://localhost:{port}")
+        trusted = await warm_cli(*call, SSL_CERT_FILE=str(authority))
+        untrusted = await warm_cli(*call, SSL_CERT_FILE=str(stranger))
+        missing = await warm_cli(*call, SSL_CERT_FILE=str(tmp_path / "missing"))
+
+    assert (trusted.code, trusted.err) == (0, "no topics yet; create one with: gapless topic create NAME\n")
+    assert (untrusted.code, untrusted.err.count("\n")) == (3, 1)
+    assert "is not trusted" in untrusted.err
+    assert "SSL_CERT_FILE" in untrusted.err
+    assert (missing.code, missing.err.count("\n")) == (2, 1)
+    assert "cannot read the certificates" in missing.err
 
 
 def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:
