@@ -96,7 +96,7 @@ MEANINGS: Mapping[str, str] = {
         "The group exists with another value of the setting `field`, or its `status` does not allow the call."
     ),
     "subscription_inactive": (
-        "The group was cancelled, for the `reason` told: it gets nothing any more. Create another one."
+        "The group was cancelled, for the `reason` told: it no longer gets anything. Create another one."
     ),
     "subscription_not_found": "The topic has no such group. PUT creates it.",
     "token_in_query": (  # nosec B105
