@@ -177,7 +177,7 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
             "or give its address with --url"
         ) from error
     except httpx.TransportError as error:
-        reason = str(error) or type(error).__name__
+        reason = str(error).rstrip(".") or type(error).__name__
         plain = urlsplit(url).scheme == "http"
         if plain and not client.heard and not isinstance(error, httpx.TimeoutException):
             reason += "; if it speaks TLS its address begins with https://"

@@ -240,12 +240,12 @@ def _summary(publisher: Publisher, topic: str, source: Source, shown: Progress, 
         counts = {"published": tally.published, "replayed": tally.replayed, "refused": tally.refused}
         print_json({"topic": topic, **counts, "seconds": round(shown.seconds, 3)})
         return
-    total = tally.published + tally.replayed
-    if not total and not tally.refused:
+    if not any((tally.published, tally.replayed, tally.refused)):
         shown.note(f"nothing was published to {topic}: {source.name} has no lines")
         return
     text = f"{tally.published:,} events published to {topic} in {shown.seconds:.1f} s"
-    text += f" ({total / shown.seconds:,.0f}/s)"
+    if tally.published:
+        text += f" ({tally.published / shown.seconds:,.0f}/s)"
     if tally.replayed:
         text += f"; {tally.replayed:,} were there already from an earlier run"
     if tally.refused:

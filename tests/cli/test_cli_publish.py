@@ -167,6 +167,7 @@ async def test_a_file_published_again_adds_nothing_even_under_another_name(
     again = await gapless("publish", "orders", copy, url=url)
     assert again.code == 0
     assert "0 events published" in again.err
+    assert "/s" not in again.err
     assert "2,500 were there already" in again.err
     assert await held(url) == 2_500
 

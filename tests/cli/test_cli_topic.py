@@ -173,6 +173,7 @@ async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
             to_tls = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
         assert (to_tls.code, to_tls.err.count("\n")) == (3, 1)
         assert "if it speaks TLS its address begins with https://" in to_tls.err
+        assert ".;" not in to_tls.err
     async with answering(NGINX_SAYS) as port:
         to_nginx = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
     assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
