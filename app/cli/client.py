@@ -12,7 +12,7 @@ import msgspec
 
 from app import __version__
 from app.cli.credentials import authorization
-from app.cli.failures import Failure, Problem, Unreachable, UsageFailure
+from app.cli.failures import OTHER_ADDRESS, Failure, Problem, Unreachable, UsageFailure
 
 if TYPE_CHECKING:
     import ssl
@@ -53,6 +53,7 @@ class Client:
             self.heard = True
         if not response.is_success:
             raise problem_of(response)
+        _refuse_stranger(response, self.url)
         return response
 
     def json(self, method: str, path: str, **options: Any) -> Any:
@@ -65,6 +66,7 @@ class Client:
             if not response.is_success:
                 response.read()
                 raise problem_of(response)
+            _refuse_stranger(response, self.url)
             yield response
 
 
@@ -90,6 +92,7 @@ class AsyncClient:
             self.heard = True
         if not response.is_success:
             raise problem_of(response)
+        _refuse_stranger(response, self.url)
         return response
 
 
@@ -207,6 +210,13 @@ def problem_of(response: "httpx.Response") -> Problem:
     detail = members.get("detail") or members.get("title") or f"HTTP {response.status_code}"
     code = members.get("code") or f"http_{response.status_code}"
     return Problem(response.status_code, code, detail, members, _seconds(response.headers.get("retry-after")))
+
+
+def _refuse_stranger(response: "httpx.Response", url: str) -> None:
+    """A page that says 200 to everything is no event log."""
+    kind = response.headers.get("content-type", "")
+    if response.status_code != 204 and not ("json" in kind or kind.startswith("text/event-stream")):
+        raise Failure(f"what answers at {url} is not Gapless; {OTHER_ADDRESS}")
 
 
 def _expects_tls(response: "httpx.Response") -> bool:

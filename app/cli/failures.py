@@ -38,6 +38,9 @@ HINTS = {
 }
 
 
+OTHER_ADDRESS = "give the address of the server with --url or GAPLESS_URL"
+
+
 class ReaderGone(Exception):
     """Whoever read standard output closed it, as `head` does."""
 
@@ -62,4 +65,6 @@ class Problem(Failure):
     @property
     def hint(self) -> str | None:
         """What whoever typed the command can do about it."""
+        if self.code == f"http_{self.status}" and self.status < 500:
+            return f"that is not an answer of Gapless; {OTHER_ADDRESS}"
         return HINTS.get(self.code)

@@ -24,7 +24,11 @@ NGINX_SAYS = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 45\r\n\r\n"
     b"The plain HTTP request was sent to HTTPS port"
 )
-NO_TOPICS = b'HTTP/1.1 200 OK\r\nContent-Length: 34\r\n\r\n{"topics":[],"next_page_token":""}'
+NO_TOPICS = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 34\r\n\r\n"
+    b'{"topics":[],"next_page_token":""}'
+)
+PAGE = b"Content-Type: text/html\r\nContent-Length: 14\r\n\r\n<html>x</html>"
 
 
 @asynccontextmanager
@@ -197,6 +201,22 @@ async def test_whom_to_trust_is_told_by_the_environment(tmp_path: Path, warm_cli
     assert "SSL_CERT_FILE" in untrusted.err
     assert (missing.code, missing.err.count("\n")) == (2, 1)
     assert "cannot read the certificates" in missing.err
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"302 Found", b"404 Not Found", b"405 Method Not Allowed"])
+@pytest.mark.parametrize("command", ["list", "publish", "tail", "consume"])
+async def test_another_server_at_the_address_is_told(status: bytes, command: str, warm_cli: WarmCli) -> None:
+    commands = {
+        "list": ("topic", "list"),
+        "publish": ("publish", "orders", "1"),
+        "tail": ("tail", "orders"),
+        "consume": ("consume", "orders", "billing", "--exec", "cat"),
+    }
+    async with answering(b"HTTP/1.1 " + status + b"\r\n" + PAGE) as port:
+        told = await warm_cli(*commands[command], "--url", f"http://127.0.0.1:{port}")
+    assert told.code == 1
+    assert "Gapless; give the address of the server with --url" in told.err
+    assert "Traceback" not in told.err
 
 
 def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:
