@@ -131,7 +131,7 @@ class SubscriptionConflict(GaplessError):
 
 
 class SubscriptionInactive(GaplessError):
-    """The group was cancelled: it gets nothing any more."""
+    """The group was cancelled: it no longer gets anything."""
 
     code = "subscription_inactive"
 
@@ -153,7 +153,7 @@ class Unauthorized(GaplessError):
 
     def __init__(self, detail: str | None = None, *, given: bool = True) -> None:
         lacking = "Send a token: Authorization: Bearer TOKEN."
-        super().__init__(detail or ("The token is not valid, or not any more." if given else lacking))
+        super().__init__(detail or ("The token is unknown, expired or revoked." if given else lacking))
         self.given = given
 
 

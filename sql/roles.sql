@@ -15,7 +15,8 @@ begin
       exception
         when duplicate_object or unique_violation then null;
         when insufficient_privilege then
-          raise warning 'role % is missing and cannot be created by %', v_role, current_user;
+          raise warning 'role % is missing and % may not create it: let somebody else do so, then migrate again',
+            v_role, current_user;
       end;
     end if;
   end loop;

@@ -96,7 +96,7 @@ MEANINGS: Mapping[str, str] = {
         "The group exists with another value of the setting `field`, or its `status` does not allow the call."
     ),
     "subscription_inactive": (
-        "The group was cancelled, for the `reason` told: it gets nothing any more. Create another one."
+        "The group was cancelled, for the `reason` told: it no longer gets anything. Create another one."
     ),
     "subscription_not_found": "The topic has no such group. PUT creates it.",
     "token_in_query": (  # nosec B105
@@ -110,7 +110,7 @@ MEANINGS: Mapping[str, str] = {
         "The topic's queue is full or its log is locked, and nothing was done. Repeat after `Retry-After`."
     ),
     "topic_conflict": "The topic exists with other partitions or semantics, which never change.",
-    "topic_not_found": "There is no such topic; `create` names the call that makes it.",
+    "topic_not_found": "There is no such topic. PUT creates it, which a publish is told in `create`.",
     "transaction_split": (
         "Events of one `transaction_id` are not adjacent in the batch, or their keys lead to several "
         "partitions."

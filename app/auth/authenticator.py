@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_TOKEN_CHARACTERS = 16 * 1024
 SPREAD = 0.1
+BAD_TICKET = "The ticket is unknown, expired or used, or for other streams."
 
 log = structlog.get_logger(__name__)
 
@@ -80,13 +81,13 @@ class Authenticator:
         """Use a ticket up, for some of its topics or its group. Unauthorized if it is not good for that."""
         found = await self._credentials.redeem_ticket(hash_token(ticket)) if is_ticket(ticket) else None
         if found is None or found.subscription != group or not set(topics) <= set(found.topics) or not topics:
-            raise Unauthorized("The ticket is not valid, or not any more.")
+            raise Unauthorized(BAD_TICKET)
         identity = _identity(found, self._now())
         if not self.is_valid(identity):
             # Its key may be newer than what is known here.
             await self.refresh()
             if not self.is_valid(identity):
-                raise Unauthorized("The ticket is not valid, or not any more.")
+                raise Unauthorized(BAD_TICKET)
         return identity
 
     async def _follow_keys(self) -> None:

@@ -1,5 +1,6 @@
 """The HTTP client of every command: addresses, problems, and retries that stop."""
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -11,13 +12,16 @@ import msgspec
 
 from app import __version__
 from app.cli.credentials import authorization
-from app.cli.failures import Failure, Problem, Unreachable, UsageFailure
+from app.cli.failures import OTHER_ADDRESS, Failure, Problem, Unreachable, UsageFailure
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 """What OpenSSL says of an answer that is not TLS, by its version."""
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 FIRST_DELAY_SECONDS = 0.1
 LONGEST_DELAY_SECONDS = 5.0
@@ -49,6 +53,7 @@ class Client:
             self.heard = True
         if not response.is_success:
             raise problem_of(response)
+        _refuse_stranger(response, self.url)
         return response
 
     def json(self, method: str, path: str, **options: Any) -> Any:
@@ -61,6 +66,7 @@ class Client:
             if not response.is_success:
                 response.read()
                 raise problem_of(response)
+            _refuse_stranger(response, self.url)
             yield response
 
 
@@ -86,6 +92,7 @@ class AsyncClient:
             self.heard = True
         if not response.is_success:
             raise problem_of(response)
+        _refuse_stranger(response, self.url)
         return response
 
 
@@ -136,9 +143,19 @@ def connection_options(url: str) -> dict[str, Any]:
         "timeout": httpx.Timeout(60.0, connect=5.0),
         # A proxy for the outside world must not be asked for this very machine.
         "trust_env": parts.hostname not in LOOPBACK,
-        # Reading the certificates takes longer than most calls, and plain HTTP has no use for them.
-        "verify": parts.scheme == "https",
+        "verify": _trusted() if parts.scheme == "https" else False,
     }
+
+
+def _trusted() -> "ssl.SSLContext":
+    """What httpx trusts by itself, whatever `trust_env` says. Reading it takes longer than most calls."""
+    import httpx
+
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        named = os.environ.get("SSL_CERT_FILE")
+        raise UsageFailure(f"cannot read the certificates of SSL_CERT_FILE, {named}: {error}") from error
 
 
 @contextmanager
@@ -153,12 +170,17 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
             raise Unreachable(
                 f"{url} does not speak TLS ({error}); if it is plain HTTP its address begins with http://"
             ) from error
+        if UNTRUSTED in str(error):
+            raise Unreachable(
+                f"the certificate of {url} is not trusted ({error}); for an authority of your own let "
+                "SSL_CERT_FILE name the file with its certificate"
+            ) from error
         raise Unreachable(
             f"no server answers at {url} ({error}); start one with `gapless serve` "
             "or give its address with --url"
         ) from error
     except httpx.TransportError as error:
-        reason = str(error) or type(error).__name__
+        reason = str(error).rstrip(".") or type(error).__name__
         plain = urlsplit(url).scheme == "http"
         if plain and not client.heard and not isinstance(error, httpx.TimeoutException):
             reason += "; if it speaks TLS its address begins with https://"
@@ -188,6 +210,13 @@ def problem_of(response: "httpx.Response") -> Problem:
     detail = members.get("detail") or members.get("title") or f"HTTP {response.status_code}"
     code = members.get("code") or f"http_{response.status_code}"
     return Problem(response.status_code, code, detail, members, _seconds(response.headers.get("retry-after")))
+
+
+def _refuse_stranger(response: "httpx.Response", url: str) -> None:
+    """A page that says 200 to everything is no event log."""
+    kind = response.headers.get("content-type", "")
+    if response.status_code != 204 and not ("json" in kind or kind.startswith("text/event-stream")):
+        raise Failure(f"what answers at {url} is not Gapless; {OTHER_ADDRESS}")
 
 
 def _expects_tls(response: "httpx.Response") -> bool:

@@ -135,7 +135,7 @@ def discard(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Let dead letters go. They are not delivered again, and hold up nothing any more."""
+    """Let dead letters go. They are not delivered again, and no longer hold anything up."""
     filters = _selection(everything, ids, type_, key, reason)
     if everything and not yes:
         confirm(

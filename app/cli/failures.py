@@ -31,11 +31,14 @@ HINTS = {
     "unauthorized": "set GAPLESS_TOKEN to the token of an active key, or give a file that holds it with "
     "--token-file; the first key is made in the server's own database: `gapless key create` with its --data, "
     "or with its DATABASE_URL and without GAPLESS_URL",
-    "topic_not_found": "`gapless topic create` makes one; without a scope for it, it looks the same",
-    "subscription_not_found": "`gapless sub create` makes one, as `gapless consume --create` does; without a "
-    "scope for it, it looks the same",
+    "topic_not_found": "`gapless topic create` makes one; a key without a scope for it is told the same",
+    "subscription_not_found": "`gapless sub create` makes one, as `gapless consume --create` does; a key "
+    "without a scope for it is told the same",
     "forbidden": "the key of GAPLESS_TOKEN lacks a scope for that; `gapless key list` shows what keys have",
 }
+
+
+OTHER_ADDRESS = "give the address of the server with --url or GAPLESS_URL"
 
 
 class ReaderGone(Exception):
@@ -62,4 +65,6 @@ class Problem(Failure):
     @property
     def hint(self) -> str | None:
         """What whoever typed the command can do about it."""
+        if self.code == f"http_{self.status}" and self.status < 500:
+            return f"that is not an answer of Gapless; {OTHER_ADDRESS}"
         return HINTS.get(self.code)

@@ -31,7 +31,7 @@ def migrate(
     log_to_stderr()
     warn_of_unknown_variables()
     try:
-        applied = asyncio.run(apply(_database_url()))
+        applied = asyncio.run(apply(_database_url("`gapless serve` migrates the embedded PostgreSQL itself")))
     except (GaplessError, SetupError) as error:
         raise Failure(str(error)) from error
     for name in applied:
@@ -53,7 +53,9 @@ def uninstall(
     from app.db.uninstall import uninstall as remove
 
     try:
-        kept = asyncio.run(remove(_database_url()))
+        kept = asyncio.run(
+            remove(_database_url("what the embedded PostgreSQL has is in its data folder: delete that"))
+        )
     except (GaplessError, SetupError) as error:
         raise Failure(str(error)) from error
     if kept is None:
@@ -63,11 +65,10 @@ def uninstall(
     typer.echo(f"removed the schema gapless, {roles}")
 
 
-def _database_url() -> str:
+def _database_url(embedded: str) -> str:
     url = load_settings().database_url
     if url is None:
         raise UsageFailure(
-            "set DATABASE_URL to the database, such as postgresql://user@host/name; "
-            "`gapless serve` migrates the embedded PostgreSQL itself"
+            f"set DATABASE_URL to the database, such as postgresql://user@host/name; {embedded}"
         )
     return url

@@ -11,6 +11,7 @@ import typer
 
 from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Exit, Failure, Problem, UsageFailure
+from app.cli.group import events
 from app.cli.lines import Line, Source, chunks, content_digest, lines, open_file, open_stdin
 from app.cli.mapping import Field, Mapping
 from app.cli.options import Json, Url, print_json
@@ -236,14 +237,14 @@ def _summary(publisher: Publisher, topic: str, source: Source, shown: Progress, 
         counts = {"published": tally.published, "replayed": tally.replayed, "refused": tally.refused}
         print_json({"topic": topic, **counts, "seconds": round(shown.seconds, 3)})
         return
-    total = tally.published + tally.replayed
-    if not total and not tally.refused:
+    if not any((tally.published, tally.replayed, tally.refused)):
         shown.note(f"nothing was published to {topic}: {source.name} has no lines")
         return
-    text = f"{tally.published:,} events published to {topic} in {shown.seconds:.1f} s"
-    text += f" ({total / shown.seconds:,.0f}/s)"
+    text = f"{events(tally.published)} published to {topic} in {shown.seconds:.1f} s"
+    if tally.published:
+        text += f" ({tally.published / shown.seconds:,.0f}/s)"
     if tally.replayed:
         text += f"; {tally.replayed:,} were there already from an earlier run"
     if tally.refused:
-        text += f"; {tally.refused:,} lines refused"
+        text += f"; {tally.refused:,} line{'s' if tally.refused > 1 else ''} refused"
     shown.note(text)

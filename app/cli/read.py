@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from app.cli.client import Client, topic_path
-from app.cli.failures import Failure
+from app.cli.failures import Failure, Problem
 from app.cli.options import Url, write_lines
 
 PAGE_EVENTS = 1_000
@@ -67,12 +67,19 @@ def _pages(
     where: dict[str, Any] = {"offset": start} if start.lstrip("-").isdigit() else {"from": start}
     while limit is None or limit > 0:
         count = PAGE_EVENTS if limit is None else min(limit, PAGE_EVENTS)
-        answer = client.call(
-            "GET",
-            topic_path(topic, "events"),
-            params={"partition": partition, "limit": count, **where},
-            headers={"Accept": "application/x-ndjson"},
-        )
+        try:
+            answer = client.call(
+                "GET",
+                topic_path(topic, "events"),
+                params={"partition": partition, "limit": count, **where},
+                headers={"Accept": "application/x-ndjson"},
+            )
+        except Problem as problem:
+            if problem.members.get("field") != "from":
+                raise
+            raise Failure(
+                f"--from is earliest, latest, an offset, or an RFC 3339 time with a zone, not {start!r}"
+            ) from problem
         page = answer.content.splitlines()
         following = int(answer.headers["gapless-next-offset"])
         if page and following > end + 1:

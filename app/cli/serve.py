@@ -90,7 +90,9 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise Failure(f"cannot listen on {host} port {port}: {reason}; choose another with --port") from error
+        raise Failure(
+            f"cannot listen on {host} port {port}: {reason}; choose another with --port or GAPLESS_PORT"
+        ) from error
     return listener
 
 

@@ -93,7 +93,7 @@ def cancel(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """End a group for good. It gets nothing any more and keeps back no events; it can only be deleted."""
+    """End a group for good. It gets and keeps back no more events, and can only be deleted."""
     if not yes:
         confirm(
             f"Cancel group {group} of {topic} for good?",

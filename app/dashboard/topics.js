@@ -97,7 +97,7 @@ export class Topics {
     const { name, partitions } = this.#form.elements;
     const wanted = name.value.trim();
     if (!NAME.test(wanted)) {
-      this.#say("A name is 1 to 200 characters of a-z, 0-9, dots, dashes and underscores.", true);
+      this.#say("A name is 1 to 200 characters of a-z, 0-9, dots, dashes and underscores, and begins with a letter or digit.", true);
       name.focus();
       return;
     }

@@ -1,7 +1,7 @@
 """Brings a database to the schema of this version: forward only, checksummed, safe with several starters.
 
 `sql/migrations` run once each, in order, in one transaction per file. Functions, views and roles are
-replaced as a whole, in one transaction, whenever one of their files changed.
+replaced as a whole, in one transaction, whenever one of their files changed or a role lacks its grants.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import asyncpg
 import structlog
 
 from app.db.pool import connect
-from app.db.scripts import BOOKKEEPING, LOCK_KEY, RECORD, Script, Scripts, load
+from app.db.scripts import BOOKKEEPING, LOCK_KEY, RECORD, UNGRANTED, Script, Scripts, load
 from app.errors import MigrationFailed, NotTheOwner, SchemaOutdated, UnsupportedDatabase
 
 OLDEST_VERSION = 140000
@@ -38,11 +38,11 @@ async def migrate(dsn: str, *, wait_seconds: float = 60.0, folder: Path | None =
     scripts = load(folder)
     async with session(dsn) as connection:
         await _check_database(connection)
-        if not await _missing(connection, scripts):
+        if not await _to_apply(connection, scripts):
             return []
         await take_lock(connection, wait_seconds)
         # Another starter may have done it while this one waited.
-        missing = await _missing(connection, scripts)
+        missing = await _to_apply(connection, scripts)
         await connection.execute(BOOKKEEPING)
         for script in missing:
             await _apply(connection, script)
@@ -114,6 +114,13 @@ async def _missing(connection: Any, scripts: Scripts) -> list[Script]:
     missing = [script for script in scripts.migrations if script.version not in applied]
     if missing or applied.get(replaced.version, ("", ""))[1] != replaced.sha256:
         missing.append(replaced)
+    return missing
+
+
+async def _to_apply(connection: Any, scripts: Scripts) -> list[Script]:
+    missing = await _missing(connection, scripts)
+    if not missing and await connection.fetchval(UNGRANTED):
+        return [scripts.replaceable]
     return missing
 
 

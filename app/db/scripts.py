@@ -25,6 +25,18 @@ RECORD = """\
 insert into gapless.schema_migration (version, name, sha256) values ($1, $2, $3)
 on conflict (version) do update
 set name = excluded.name, sha256 = excluded.sha256, applied_at = excluded.applied_at"""
+UNGRANTED = """\
+select bool_or(case when r.oid is null then o.rolsuper or o.rolcreaterole else a.grantee is null end)
+from unnest(array['gapless_publisher', 'gapless_subscriber', 'gapless_admin']) as g(role)
+join pg_roles o on o.rolname = current_user
+left join pg_roles r on r.rolname = g.role
+left join (
+  select x.grantee
+  from pg_namespace n
+  cross join aclexplode(n.nspacl) x
+  where n.nspname = 'gapless' and x.privilege_type = 'USAGE'
+) a on a.grantee = r.oid"""
+"""Whether roles lack grants, as they came after them, or are missing although this owner may create them."""
 
 
 class Script(NamedTuple):
@@ -40,6 +52,7 @@ class Script(NamedTuple):
 class Scripts(NamedTuple):
     migrations: tuple[Script, ...]
     replaceable: Script
+    """Functions, views and roles; they are applied again where roles are UNGRANTED, too."""
 
 
 def sql_folder() -> Path:
@@ -98,7 +111,7 @@ end $$;
 _GUARDED = """\
 select not exists (
   select from gapless.schema_migration where version = <version> and sha256 = '<sha256>'
-) as gapless_missing \\gset
+)<or> as gapless_missing \\gset
 \\if :gapless_missing
 <body>
 \\endif
@@ -111,4 +124,5 @@ def _guarded(script: Script) -> str:
     if script.transactional:
         steps = ["begin;", *steps, "commit;"]
     guard = _GUARDED.replace("<version>", str(script.version)).replace("<sha256>", script.sha256)
+    guard = guard.replace("<or>", "" if script.version else f" or (\n{UNGRANTED}\n)")
     return guard.replace("<body>", "\n".join(steps))

@@ -167,8 +167,16 @@ async def test_a_file_published_again_adds_nothing_even_under_another_name(
     again = await gapless("publish", "orders", copy, url=url)
     assert again.code == 0
     assert "0 events published" in again.err
+    assert "/s" not in again.err
     assert "2,500 were there already" in again.err
     assert await held(url) == 2_500
+
+
+async def test_one_event_is_told_as_one(url: str) -> None:
+    await create(url)
+    result = await gapless("publish", "orders", "-", url=url, stdin=b"1\n{\n")
+    assert result.err.splitlines()[-1].startswith("1 event published to orders in ")
+    assert result.err.endswith("; 1 line refused\n")
 
 
 async def test_a_named_pipe_is_published_like_standard_input(url: str, tmp_path: Path) -> None:

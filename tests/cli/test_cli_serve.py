@@ -158,7 +158,7 @@ async def test_a_busy_port_is_refused_before_anything_starts(tmp_path: Path) -> 
         refused = await gapless("serve", "--port", port, "--data", tmp_path / "data")
     assert refused.code == 1
     assert f"cannot listen on 127.0.0.1 port {port}" in refused.err
-    assert "--port" in refused.err
+    assert "--port or GAPLESS_PORT" in refused.err
     assert not (tmp_path / "data").exists()
 
 
@@ -235,6 +235,13 @@ async def test_a_database_is_migrated_once_and_uninstalled_only_on_yes(empty_dsn
         assert await connection.fetchval("select to_regnamespace('gapless') is null")
     finally:
         await connection.close()
+
+
+async def test_uninstall_without_a_database_says_where_the_embedded_one_is() -> None:
+    refused = await gapless("uninstall", "--yes")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "delete" in refused.err
+    assert "migrates" not in refused.err
 
 
 async def test_serve_migrates_a_database_of_ones_own_when_asked(tmp_path: Path, empty_dsn: str) -> None:

@@ -2,14 +2,18 @@
 
 import asyncio
 import json
+import shutil
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
 from app import __version__
 from app.cli.client import problem_of
+from tests.support.certificates import make_authority, make_certificate
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.service import ThreadService
 from tests.support.warm_cli import WarmCli
@@ -20,20 +24,26 @@ NGINX_SAYS = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 45\r\n\r\n"
     b"The plain HTTP request was sent to HTTPS port"
 )
+NO_TOPICS = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 34\r\n\r\n"
+    b'{"topics":[],"next_page_token":""}'
+)
+PAGE = b"Content-Type: text/html\r\nContent-Length: 14\r\n\r\n<html>x</html>"
 
 
 @asynccontextmanager
-async def answering(said: bytes) -> AsyncIterator[int]:
+async def answering(said: bytes, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     """A server that says the same to everybody, whatever was asked; its port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(said)
-        writer.write_eof()
+        if writer.can_write_eof():
+            writer.write_eof()
         await reader.read()
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
     async with server:
         yield server.sockets[0].getsockname()[1]
 
@@ -117,7 +127,8 @@ async def test_reading_starts_anywhere_and_stops_at_the_limit(url: str) -> None:
     assert (place, time, kind, key) == ("1:1", one[0]["published_at"], "-", one[0]["key"])
     assert json.loads(data) == one[0]["data"]
     assert (await gapless("read", "orders", "--partition", "3", url=url)).code == 1
-    assert (await gapless("read", "orders", "--from", "soon", url=url)).code == 1
+    unclear = await gapless("read", "orders", "--from", "soon", url=url)
+    assert (unclear.code, "an offset" in unclear.err) == (1, True)
 
 
 async def test_a_reader_that_has_seen_enough_is_no_failure(url: str) -> None:
@@ -167,9 +178,46 @@ async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
             to_tls = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
         assert (to_tls.code, to_tls.err.count("\n")) == (3, 1)
         assert "if it speaks TLS its address begins with https://" in to_tls.err
+        assert ".;" not in to_tls.err
     async with answering(NGINX_SAYS) as port:
         to_nginx = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
     assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+async def test_whom_to_trust_is_told_by_the_environment(tmp_path: Path, warm_cli: WarmCli) -> None:
+    authority, stranger = (make_authority(tmp_path, name) for name in ("authority", "stranger"))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(*make_certificate(tmp_path, authority, "localhost"))
+
+    async with answering(NO_TOPICS, tls) as port:
+        call = ("topic", "list", "--url", f"https://localhost:{port}")
+        trusted = await warm_cli(*call, SSL_CERT_FILE=str(authority))
+        untrusted = await warm_cli(*call, SSL_CERT_FILE=str(stranger))
+        missing = await warm_cli(*call, SSL_CERT_FILE=str(tmp_path / "missing"))
+
+    assert (trusted.code, trusted.err) == (0, "no topics yet; create one with: gapless topic create NAME\n")
+    assert (untrusted.code, untrusted.err.count("\n")) == (3, 1)
+    assert "is not trusted" in untrusted.err
+    assert "SSL_CERT_FILE" in untrusted.err
+    assert (missing.code, missing.err.count("\n")) == (2, 1)
+    assert "cannot read the certificates" in missing.err
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"302 Found", b"404 Not Found", b"405 Method Not Allowed"])
+@pytest.mark.parametrize("command", ["list", "publish", "tail", "consume"])
+async def test_another_server_at_the_address_is_told(status: bytes, command: str, warm_cli: WarmCli) -> None:
+    commands = {
+        "list": ("topic", "list"),
+        "publish": ("publish", "orders", "1"),
+        "tail": ("tail", "orders"),
+        "consume": ("consume", "orders", "billing", "--exec", "cat"),
+    }
+    async with answering(b"HTTP/1.1 " + status + b"\r\n" + PAGE) as port:
+        told = await warm_cli(*commands[command], "--url", f"http://127.0.0.1:{port}")
+    assert told.code == 1
+    assert "Gapless; give the address of the server with --url" in told.err
+    assert "Traceback" not in told.err
 
 
 def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:

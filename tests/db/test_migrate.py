@@ -263,6 +263,48 @@ async def test_an_owner_without_any_privilege_can_migrate_and_uninstall(
     assert await uninstall(dsn) == (list(ROLES) if roles_exist else [])
 
 
+@pytest.mark.parametrize("by_psql", [False, True])
+async def test_roles_that_come_after_the_schema_get_their_grants(
+    by_psql: bool, own_server: EmbeddedServer, tmp_path: Path
+) -> None:
+    async with connected(own_server.dsn) as admin:
+        await admin.execute("create role bob login")
+        await admin.execute("create database bobs owner bob")
+    dsn = own_server.dsn_of("bobs").replace("postgres@", "bob@")
+    await migrate(dsn)
+    assert await migrate(dsn) == []
+    async with connected(own_server.dsn) as admin:
+        for role in ROLES:
+            await admin.execute(f"create role {role}")
+        await admin.execute("grant gapless_publisher, gapless_subscriber to gapless_admin")
+        await admin.execute("create role shop login in role gapless_publisher")
+        await admin.execute("create role service login in role gapless_admin")
+    if by_psql:
+        (tmp_path / "all.sql").write_text(script(), "utf-8")
+        psql(own_server, dsn, "-f", tmp_path / "all.sql")
+    else:
+        assert await migrate(dsn) == ["functions, views and roles"]
+    assert await migrate(dsn) == []
+    async with connected(dsn.replace("bob@", "service@")) as service:
+        await service.execute("select gapless.create_topic('orders')")
+    async with connected(dsn.replace("bob@", "shop@")) as shop:
+        await shop.execute("select gapless.publish('orders', array['1']::json[])")
+
+
+async def test_roles_that_were_missing_are_made_once_the_owner_may_make_them(
+    own_server: EmbeddedServer,
+) -> None:
+    async with connected(own_server.dsn) as admin:
+        await admin.execute("create role bob login")
+        await admin.execute("create database bobs owner bob")
+        dsn = own_server.dsn_of("bobs").replace("postgres@", "bob@")
+        await migrate(dsn)
+        await admin.execute("alter role bob createrole")
+    assert await migrate(dsn) == ["functions, views and roles"]
+    assert set(ROLES) <= set(await roles(own_server))
+    assert await migrate(dsn) == []
+
+
 async def test_the_packaged_files_are_those_that_run() -> None:
     assert (sql_folder() / "migrations" / "0001_log.sql").is_file()
     assert [step.version for step in load().migrations] == list(range(1, len(load().migrations) + 1))

@@ -16,6 +16,7 @@ from app.db.pool import Pool
 from app.errors import DatabaseUnavailable
 from app.settings import Settings
 from tests.support.api import api_of, offset
+from tests.support.certificates import make_authority, make_certificate
 from tests.support.databases import FAST
 from tests.support.ports import free_port
 from tests.support.service import ProcessService
@@ -50,34 +51,6 @@ class Secured(NamedTuple):
     def dsn(self, host: str = HOST, authority: Path | None = None, mode: str = "verify-full") -> str:
         root = authority or self.authority
         return f"postgresql://postgres@{host}:{self.port}/postgres?sslmode={mode}&sslrootcert={root}"
-
-
-def openssl(*arguments: str | Path) -> None:
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
-
-
-def make_authority(folder: Path, name: str) -> Path:
-    """The path of its certificate; its key lies beside it."""
-    certificate = folder / f"{name}.crt"
-    openssl(
-        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"),
-        *("-subj", f"/CN={name}", "-keyout", certificate.with_suffix(".key"), "-out", certificate),
-    )
-    return certificate
-
-
-def make_certificate(folder: Path, authority: Path, host: str) -> tuple[Path, Path]:
-    request, certificate, key, names = (folder / f"server.{end}" for end in ("csr", "crt", "key", "ext"))
-    names.write_text(f"subjectAltName=DNS:{host}\n")
-    openssl(
-        *("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
-        *("-subj", f"/CN={host}", "-keyout", key, "-out", request),
-    )
-    openssl(
-        *("x509", "-req", "-days", "2", "-in", request, "-out", certificate, "-extfile", names),
-        *("-CA", authority, "-CAkey", authority.with_suffix(".key"), "-CAcreateserial"),
-    )
-    return certificate, key
 
 
 @pytest.fixture(scope="module", params=_with_tls())

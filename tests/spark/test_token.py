@@ -28,7 +28,7 @@ class Refusal(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.shown.append(self.headers["Authorization"])
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        body = b'{"code": "unauthorized", "detail": "The token is not valid, or not any more."}'
+        body = b'{"code": "unauthorized", "detail": "The token is unknown, expired or revoked."}'
         self.send_response(401)
         self.send_header("Content-Type", "application/problem+json")
         self.send_header("Content-Length", str(len(body)))
