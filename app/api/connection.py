@@ -96,6 +96,8 @@ class Connection(HttpToolsProtocol):
         if self._awaited is not _Awaited.END:
             super().on_message_begin()
             self._awaited = _Awaited.HEAD
+            # It may have come with the rest of another request, and is counted from the next piece on.
+            self._head_bytes = max(self._head_bytes, 1)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # What follows a chunked body are trailers: no header that was looked at before may come by them.

@@ -215,6 +215,13 @@ async def test_25_line_ends_between_requests_keep_no_connection_open(hasty: Proc
         assert time.monotonic() - began < shared(HEADER_SECONDS + SLACK_SECONDS)
 
 
+async def test_25_a_request_is_answered_although_the_head_behind_it_never_ends(
+    hasty: ProcessService,
+) -> None:
+    waits = b"GET /v1/topics/t/events?from=latest&wait=%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert await answers(hasty.port, waits % (HEADER_SECONDS + 1) + b"GET / HTTP/1.1\r\nX: ") == [200, 408]
+
+
 async def test_25_an_idle_connection_is_kept_from_its_last_answer_on(service: ThreadService) -> None:
     service.server.config.timeout_keep_alive = 6
     async with Rude(service.port) as rude:
