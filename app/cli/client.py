@@ -32,7 +32,7 @@ class Client:
     def __init__(self, url: str) -> None:
         import httpx
 
-        self.url = base_of(url)
+        self.url = shown(url)
         self.heard = False
         self._http = httpx.Client(**connection_options(url))
 
@@ -70,7 +70,7 @@ class AsyncClient:
     def __init__(self, url: str) -> None:
         import httpx
 
-        self.url = base_of(url)
+        self.url = shown(url)
         self.heard = False
         self._http = httpx.AsyncClient(**connection_options(url), limits=httpx.Limits(max_connections=None))
 
@@ -123,12 +123,23 @@ def base_of(url: str) -> str:
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
+def shown(url: str) -> str:
+    """Without what may stand before the host, which may be a password."""
+    scheme, mark, rest = base_of(url).rpartition("//")
+    host, slash, path = rest.partition("/")
+    return scheme + mark + host.rpartition("@")[2] + slash + path
+
+
 def connection_options(url: str) -> dict[str, Any]:
     import httpx
 
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL):
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageFailure(f"{url!r} is not an http:// or https:// address")
+        raise UsageFailure(f"{shown(url)!r} is not an http:// or https:// address")
     return {
         "base_url": base_of(url),
         # Redirects are not followed, so the token goes nowhere else.

@@ -172,6 +172,18 @@ async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
     assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    "url", ["http://me:hunter2@127.0.0.1:1", "ftp://me:hunter2@a", "http://[::1", "http://a\nb"]
+)
+async def test_an_address_that_leads_nowhere_is_told_in_one_line_without_its_password(
+    warm_cli: WarmCli, url: str
+) -> None:
+    failed = await warm_cli("topic", "list", url=url)
+    assert failed.code in (2, 3)
+    assert failed.err.count("\n") == 1
+    assert "hunter2" not in failed.err
+
+
 def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:
     request = httpx.Request("GET", "https://gapless.example/v1/topics")
     page = httpx.Response(400, text="Bad Request, see https://proxy.example", request=request)
