@@ -47,12 +47,14 @@ class Client:
         with reaching(self):
             response = self._http.request(method, path, **options)
             self.heard = True
-        if not response.is_success:
-            raise problem_of(response)
-        return response
+        return checked(self, response)
 
     def json(self, method: str, path: str, **options: Any) -> Any:
-        return msgspec.json.decode(self.call(method, path, **options).content)
+        response = self.call(method, path, **options)
+        try:
+            return msgspec.json.decode(response.content, type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise stranger(self, response) from error
 
     @contextmanager
     def stream(self, path: str, **options: Any) -> "Iterator[httpx.Response]":
@@ -61,6 +63,8 @@ class Client:
             if not response.is_success:
                 response.read()
                 raise problem_of(response)
+            if "event-stream" not in response.headers.get("content-type", ""):
+                raise stranger(self, response)
             yield response
 
 
@@ -84,9 +88,7 @@ class AsyncClient:
         with reaching(self):
             response = await self._http.request(method, path, **options)
             self.heard = True
-        if not response.is_success:
-            raise problem_of(response)
-        return response
+        return checked(self, response)
 
 
 class Retry:
@@ -174,6 +176,24 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
         if plain and not client.heard and not isinstance(error, httpx.TimeoutException):
             reason += "; if it speaks TLS its address begins with https://"
         raise Unreachable(f"the connection to {url} broke: {reason}") from error
+
+
+def checked(client: "Client | AsyncClient", response: "httpx.Response") -> "httpx.Response":
+    """The answer, if it is good and from the service: others say 200 too, with a page to log in for one."""
+    if not response.is_success:
+        raise problem_of(response)
+    if response.status_code != 204 and "json" not in response.headers.get("content-type", ""):
+        raise stranger(client, response)
+    return response
+
+
+def stranger(client: "Client | AsyncClient", response: "httpx.Response") -> Failure:
+    kind = response.headers.get("content-type", "something without a type")
+    request = response.request
+    return Failure(
+        f"{client.url} is not a Gapless service: {request.method} {request.url.path} brought {kind} that the "
+        "API does not know"
+    )
 
 
 def may_pass(failure: Failure) -> bool:

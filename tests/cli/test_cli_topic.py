@@ -10,6 +10,7 @@ import pytest
 
 from app import __version__
 from app.cli.client import problem_of
+from tests.cli.test_cli_key import COMMANDS
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.service import ThreadService
 from tests.support.warm_cli import WarmCli
@@ -36,6 +37,11 @@ async def answering(said: bytes) -> AsyncIterator[int]:
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1]
+
+
+def page(kind: str, content: bytes) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + content
 
 
 @pytest.fixture
@@ -170,6 +176,23 @@ async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
     async with answering(NGINX_SAYS) as port:
         to_nginx = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
     assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        *((command, page("text/html", b"<h1>Log in</h1>")) for command in COMMANDS),
+        *((command, page("application/json", b"[]")) for command in COMMANDS if command[0] == "key"),
+    ],
+)
+async def test_a_good_answer_of_another_service_is_not_taken_for_one_of_ours(
+    warm_cli: WarmCli, command: tuple[str, ...], said: bytes
+) -> None:
+    async with answering(said) as port:
+        failed = await warm_cli(*command, url=f"http://me:hunter2@127.0.0.1:{port}/other")
+    assert (failed.code, failed.out) == (1, b"")
+    assert failed.err.splitlines()[-1].startswith(f"gapless: http://127.0.0.1:{port}/other is not a Gapless")
+    assert "hunter2" not in failed.err
 
 
 @pytest.mark.parametrize(
