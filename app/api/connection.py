@@ -60,6 +60,8 @@ class Connection(HttpToolsProtocol):
         self._upgrading = False
         self._idle_since = 0.0
         self._running: Cycle | None = None
+        self._refusal = b""
+        """The answer to a refused request, while those before it are not answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -98,6 +100,8 @@ class Connection(HttpToolsProtocol):
         if self._awaited is not _Awaited.END:
             super().on_message_begin()
             self._awaited = _Awaited.HEAD
+            # It may have come with the rest of another request, and is counted from the next piece on.
+            self._head_bytes = max(self._head_bytes, 1)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # What follows a chunked body are trailers: no header that was looked at before may come by them.
@@ -147,6 +151,9 @@ class Connection(HttpToolsProtocol):
             self._start_timer(LINGER_SECONDS)
         if self.pipeline:
             self._start(*self.pipeline.pop())
+            return
+        if self._awaited is _Awaited.END:
+            self._end()
             return
         self._idle_since = self.loop.time()
         if self.timeout_keep_alive_task is None:
@@ -262,6 +269,8 @@ class Connection(HttpToolsProtocol):
     def _late(self) -> None:
         if self._awaited is _Awaited.BODY and not self.cycle.response_complete:
             self._insist_on_body()
+        elif self._refusal and self._running is not None and not self._running.response_started:
+            self._start_timer(LINGER_SECONDS)
         elif self._awaited is _Awaited.HEAD and self._head_bytes:
             self._refuse(408)
         else:
@@ -281,27 +290,41 @@ class Connection(HttpToolsProtocol):
 
     def _refuse(self, status: int) -> None:
         """Answer for the application and end the connection, so that the client can read why."""
-        about, self._awaited = self._awaited, _Awaited.END
-        pending = self.cycle is not None and not self.cycle.response_complete
-        if pending and (about is not _Awaited.BODY or self.cycle.response_started):
-            # The answer would be taken for one to an earlier request, or for a part of it.
-            self.transport.close()
+        if self._awaited is _Awaited.END:
             return
-        if pending:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if about is not _Awaited.BODY or pending:
-            self._write(status)
+        refused = self.cycle if self._awaited is _Awaited.BODY else None
+        self._timed = self._awaited = _Awaited.END
+        if refused is None:
+            self._refusal = self._answer(status)
+        elif not refused.response_complete:
+            if refused.response_started:
+                # The answer would be taken for a part of it.
+                self.transport.close()
+                return
+            refused.disconnected = True
+            refused.message_event.set()
+            if refused is not self._running:
+                self.pipeline.popleft()
+            self._refusal = self._answer(status)
+        if self._running in (None, refused) or self._running.response_complete:
+            self._end()
+        else:
+            # Those before it are answered first.
+            self._start_timer(LINGER_SECONDS)
+
+    def _end(self) -> None:
+        refusal, self._refusal = self._refusal, b""
+        if refusal:
+            self.transport.write(refusal)
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.flow.resume_reading()
-        self._timed = _Awaited.END
         self._start_timer(LINGER_SECONDS)
 
-    def _write(self, status: int) -> None:
+    def _answer(self, status: int) -> bytes:
         answer = framework_response(status)
         headers = [*answer.raw_headers, (b"connection", b"close")]
         lines = [name + b": " + value + b"\r\n" for name, value in headers]
         # The address is that of this request, and known as soon as the method is.
         body = b"" if self.url and self.parser.get_method() == b"HEAD" else bytes(answer.body)
-        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", body]))
+        return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])

@@ -36,7 +36,7 @@ class Client:
     def __init__(self, url: str) -> None:
         import httpx
 
-        self.url = base_of(url)
+        self.url = shown(url)
         self.heard = False
         self._http = httpx.Client(**connection_options(url))
 
@@ -51,13 +51,14 @@ class Client:
         with reaching(self):
             response = self._http.request(method, path, **options)
             self.heard = True
-        if not response.is_success:
-            raise problem_of(response)
-        _refuse_stranger(response, self.url)
-        return response
+        return checked(self, response)
 
     def json(self, method: str, path: str, **options: Any) -> Any:
-        return msgspec.json.decode(self.call(method, path, **options).content)
+        response = self.call(method, path, **options)
+        try:
+            return msgspec.json.decode(response.content, type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise stranger(self, response) from error
 
     @contextmanager
     def stream(self, path: str, **options: Any) -> "Iterator[httpx.Response]":
@@ -66,7 +67,8 @@ class Client:
             if not response.is_success:
                 response.read()
                 raise problem_of(response)
-            _refuse_stranger(response, self.url)
+            if "event-stream" not in response.headers.get("content-type", ""):
+                raise stranger(self, response)
             yield response
 
 
@@ -76,7 +78,7 @@ class AsyncClient:
     def __init__(self, url: str) -> None:
         import httpx
 
-        self.url = base_of(url)
+        self.url = shown(url)
         self.heard = False
         self._http = httpx.AsyncClient(**connection_options(url), limits=httpx.Limits(max_connections=None))
 
@@ -90,10 +92,7 @@ class AsyncClient:
         with reaching(self):
             response = await self._http.request(method, path, **options)
             self.heard = True
-        if not response.is_success:
-            raise problem_of(response)
-        _refuse_stranger(response, self.url)
-        return response
+        return checked(self, response)
 
 
 class Retry:
@@ -130,12 +129,23 @@ def base_of(url: str) -> str:
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
+def shown(url: str) -> str:
+    """Without what may stand before the host, which may be a password."""
+    scheme, mark, rest = base_of(url).rpartition("//")
+    host, slash, path = rest.partition("/")
+    return scheme + mark + host.rpartition("@")[2] + slash + path
+
+
 def connection_options(url: str) -> dict[str, Any]:
     import httpx
 
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL):
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageFailure(f"{url!r} is not an http:// or https:// address")
+        raise UsageFailure(f"{shown(url)!r} is not an http:// or https:// address")
     return {
         "base_url": base_of(url),
         # Redirects are not followed, so the token goes nowhere else.
@@ -187,6 +197,24 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
         raise Unreachable(f"the connection to {url} broke: {reason}") from error
 
 
+def checked(client: "Client | AsyncClient", response: "httpx.Response") -> "httpx.Response":
+    """The answer, if it is good and from the service: others say 200 too, with a page to log in for one."""
+    if not response.is_success:
+        raise problem_of(response)
+    if response.status_code != 204 and "json" not in response.headers.get("content-type", ""):
+        raise stranger(client, response)
+    return response
+
+
+def stranger(client: "Client | AsyncClient", response: "httpx.Response") -> Failure:
+    kind = response.headers.get("content-type", "something without a type")
+    request = response.request
+    return Failure(
+        f"what answers {request.method} {request.url.path} with {kind} at {client.url} is not Gapless; "
+        f"{OTHER_ADDRESS}"
+    )
+
+
 def may_pass(failure: Failure) -> bool:
     """Whether the same call may succeed later."""
     return isinstance(failure, Unreachable) or (isinstance(failure, Problem) and failure.temporary)
@@ -210,13 +238,6 @@ def problem_of(response: "httpx.Response") -> Problem:
     detail = members.get("detail") or members.get("title") or f"HTTP {response.status_code}"
     code = members.get("code") or f"http_{response.status_code}"
     return Problem(response.status_code, code, detail, members, _seconds(response.headers.get("retry-after")))
-
-
-def _refuse_stranger(response: "httpx.Response", url: str) -> None:
-    """A page that says 200 to everything is no event log."""
-    kind = response.headers.get("content-type", "")
-    if response.status_code != 204 and not ("json" in kind or kind.startswith("text/event-stream")):
-        raise Failure(f"what answers at {url} is not Gapless; {OTHER_ADDRESS}")
 
 
 def _expects_tls(response: "httpx.Response") -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from app.cli.client import Client
+from app.cli.client import Client, stranger
 from app.cli.configuration import load_settings
 from app.cli.failures import Failure, UsageFailure
 from app.errors import GaplessError
@@ -62,7 +62,9 @@ class ServerKeys:
         if name.strip(".") == "":
             raise UsageFailure(f"{name!r} is not the name of a key")
         with Client(self._url) as client:
-            client.call("DELETE", f"/v1/keys/{quote(name, safe='')}")
+            answer = client.call("DELETE", f"/v1/keys/{quote(name, safe='')}")
+            if answer.status_code != 204:
+                raise stranger(client, answer)
 
 
 class DatabaseKeys:

@@ -16,6 +16,7 @@ import asyncpg
 import httpx
 import pytest
 
+from app.api.connection import LINGER_SECONDS
 from app.settings import Settings
 from tests.conftest import Connect
 from tests.support.ambiguous import AMBIGUOUS, ONE, POST, SMUGGLED
@@ -212,6 +213,13 @@ async def test_25_line_ends_between_requests_keep_no_connection_open(hasty: Proc
         await rude.send(b"\r\n")
         assert (await rude.answers_to_end())[0] == 200
         assert time.monotonic() - began < shared(HEADER_SECONDS + SLACK_SECONDS)
+
+
+async def test_25_a_request_is_answered_although_the_head_behind_it_never_ends(
+    hasty: ProcessService,
+) -> None:
+    waits = b"GET /v1/topics/t/events?from=latest&wait=%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert await answers(hasty.port, waits % (HEADER_SECONDS + 1) + b"GET / HTTP/1.1\r\nX: ") == [200, 408]
 
 
 async def test_25_an_idle_connection_is_kept_from_its_last_answer_on(service: ThreadService) -> None:
@@ -412,6 +420,36 @@ async def test_32_a_bad_request_behind_a_good_one_is_not_answered_in_its_stead(
         await rude.send(b"\x00\x01\x02 nonsense\r\n\r\n")
         assert await rude.answers_to_end() == [200]
         assert b"bad_request" not in rude.received
+
+
+@pytest.mark.parametrize(
+    ("refused", "status"),
+    [
+        (b"\x00\x01\x02 nonsense\r\n\r\n", 400),
+        (f"{POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n".encode(), 400),
+        (b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost:1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n", 431),
+    ],
+    ids=["nonsense", "a chunk size that is no number", "another protocol", "a long head"],
+)
+@pytest.mark.parametrize("good", [1, 3])
+async def test_32_good_requests_before_a_bad_one_are_answered_before_it_is_refused(
+    shipped: ProcessService, api: Api, refused: bytes, status: int, good: int
+) -> None:
+    """They are carried out, and whoever sent them would take the refusal for the answer to the first."""
+    publish = f"{POST}Content-Length: {len(ONE)}\r\n\r\n".encode() + ONE
+    before = await tip(api)
+    assert await answers(shipped.port, publish * good + refused + SMUGGLED) == [201] * good + [status]
+    assert await tip(api) == before + good
+
+
+async def test_32_a_request_that_waits_is_answered_although_a_bad_one_is_behind_it(
+    shipped: ProcessService, api: Api
+) -> None:
+    """It waits for longer than the rest of a refused request is read."""
+    await api.create("quiet")
+    wait = b"GET /v1/topics/quiet/events?wait=%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert await answers(shipped.port, wait % (LINGER_SECONDS + 1) + b"\x00\x01\x02\r\n\r\n") == [200, 400]
 
 
 async def test_32_crafted_ranges_are_ignored(shipped: ProcessService, api: Api) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from app import __version__
 from app.cli.client import problem_of
+from tests.cli.test_cli_key import COMMANDS
 from tests.support.certificates import make_authority, make_certificate
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.service import ThreadService
@@ -46,6 +47,11 @@ async def answering(said: bytes, tls: ssl.SSLContext | None = None) -> AsyncIter
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
     async with server:
         yield server.sockets[0].getsockname()[1]
+
+
+def page(kind: str, content: bytes) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + content
 
 
 @pytest.fixture
@@ -218,6 +224,35 @@ async def test_another_server_at_the_address_is_told(status: bytes, command: str
     assert told.code == 1
     assert "Gapless; give the address of the server with --url" in told.err
     assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        *((command, page("text/html", b"<h1>Log in</h1>")) for command in COMMANDS),
+        *((command, page("application/json", b"[]")) for command in COMMANDS if command[0] == "key"),
+    ],
+)
+async def test_a_good_answer_of_another_service_is_not_taken_for_one_of_ours(
+    warm_cli: WarmCli, command: tuple[str, ...], said: bytes
+) -> None:
+    async with answering(said) as port:
+        failed = await warm_cli(*command, url=f"http://me:hunter2@127.0.0.1:{port}/other")
+    assert (failed.code, failed.out) == (1, b"")
+    assert f"at http://127.0.0.1:{port}/other is not Gapless" in failed.err.splitlines()[-1]
+    assert "hunter2" not in failed.err
+
+
+@pytest.mark.parametrize(
+    "url", ["http://me:hunter2@127.0.0.1:1", "ftp://me:hunter2@a", "http://[::1", "http://a\nb"]
+)
+async def test_an_address_that_leads_nowhere_is_told_in_one_line_without_its_password(
+    warm_cli: WarmCli, url: str
+) -> None:
+    failed = await warm_cli("topic", "list", url=url)
+    assert failed.code in (2, 3)
+    assert failed.err.count("\n") == 1
+    assert "hunter2" not in failed.err
 
 
 def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:
