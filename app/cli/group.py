@@ -9,8 +9,10 @@ import typer
 from app.cli.client import topic_path
 from app.cli.failures import UsageFailure
 
-TopicArgument = Annotated[str, typer.Argument(help="The topic.", show_default=False)]
-GroupArgument = Annotated[str, typer.Argument(help="The consumer group.", show_default=False)]
+TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.", show_default=False)]
+GroupArgument = Annotated[
+    str, typer.Argument(metavar="GROUP", help="The consumer group.", show_default=False)
+]
 Member = Annotated[
     str | None,
     typer.Option(help="What this consumer is called. [default: host and process]", show_default=False),

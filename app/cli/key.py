@@ -24,7 +24,7 @@ key = typer.Typer(
     "database itself.",
 )
 
-Name = Annotated[str, typer.Argument(help="What the key is called.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What the key is called.", show_default=False)]
 Data = Annotated[
     Path | None,
     typer.Option(

@@ -23,7 +23,9 @@ PREFIX_LENGTH = 150
 
 def publish(
     context: typer.Context,
-    topic: Annotated[str, typer.Argument(help="The topic; it must exist.", show_default=False)],
+    topic: Annotated[
+        str, typer.Argument(metavar="TOPIC", help="The topic; it must exist.", show_default=False)
+    ],
     data: Annotated[
         str | None,
         typer.Argument(

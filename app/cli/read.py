@@ -27,7 +27,7 @@ class Shown(msgspec.Struct):
 
 def read(
     context: typer.Context,
-    topic: Annotated[str, typer.Argument(help="The topic.", show_default=False)],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.", show_default=False)],
     partition: Annotated[
         int | None,
         typer.Option(help="Only this partition; by default all, one after the other.", show_default=False),

@@ -11,7 +11,7 @@ from app.cli.options import NO_LIMIT, Json, Url, confirm, print_json, print_tabl
 
 topic = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Create, list and change topics.")
 
-Name = Annotated[str, typer.Argument(help="The topic's name.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", show_default=False)]
 Description = Annotated[str | None, typer.Option(help="What the topic is for.")]
 SEGMENT = "Events per storage segment."
 IDEMPOTENCY = "How long idempotency keys are remembered."

@@ -68,7 +68,7 @@ async def session(dsn: str, lock_seconds: float = 10.0) -> AsyncIterator[asyncpg
             "timezone": "UTC",
         },
     )
-    connection.add_log_listener(lambda _, message: log.warning("postgres_notice", message=str(message)))
+    connection.add_log_listener(lambda _, message: log.warning("postgres_notice", message=message.message))
     try:
         yield connection
     except asyncpg.InsufficientPrivilegeError as error:
