@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 8e3fa65ad8034400a40d50601662df87155bacbc7c2a34fe0145d1086e6f67ed
+// SHA-256 of openapi.json: 8a97c975b91b489b8d4039388182ee5283d1706c4cb2718b3ab52e8f6b8feccb
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
