@@ -154,6 +154,12 @@ async def test_what_is_wrong_with_the_next_request_is_no_answer_to_this_one(
         await wire.send(f"{poll}Authorization: Bearer {admin}\r\n\r\n".encode())
         await wire.until_read()
         await wire.send(b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n")
+        await wire.until_read()
+        async with httpx.AsyncClient(base_url=service.base_url, headers=bearer(admin), timeout=30) as client:
+            assert (await client.post(EVENTS, json={"events": [{"data": 1}]})).status_code == 201
+        status, page = await wire.answer()
+        assert (status, len(json.loads(page)["events"])) == (200, 1)
+        assert (await wire.answer())[0] == 400
         assert await wire.is_over()
 
 
