@@ -45,7 +45,7 @@ async def test_a_person_logs_in_publishes_sees_it_arrive_and_logs_out(
     assert await field.get_attribute("autocomplete") == "off"
     await picture(tab, "login")
     await log_in(tab, "gpls_" + "A" * 43)
-    await expect(tab.page.locator("#login-result")).to_contain_text("not valid")
+    await expect(tab.page.locator("#login-result")).to_contain_text("unknown, expired or revoked")
     await expect(field).to_have_value("")
     await picture(tab, "login-refused")
     await log_in(tab, token)
