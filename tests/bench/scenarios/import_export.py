@@ -46,7 +46,7 @@ async def _import(stack: Stack, importer: Worker, copier: Worker, due: int, turn
         topic = f"import-{next(numbers)}"
         await stack.create_topic(topic, PARTITIONS)
         answer = await importer.ask("import", topic=topic)
-        bounds = "select sum(tip) from gapless.log_bounds($1)"
+        bounds = "select sum(tip)::bigint from gapless.log_bounds($1)"
         missing += abs(due - await stack.database.fetchval(bounds, topic)) + abs(due - answer["events"])
         return float(due / answer["seconds"])
 
