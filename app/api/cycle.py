@@ -3,7 +3,7 @@
 uvloop makes a system call of each write, so a head that says how long its body is goes out with it.
 """
 
-from typing import cast
+from typing import Any, ClassVar, cast
 
 from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -11,9 +11,13 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 WITHOUT_BODY = (204, 304)
 UNREAD = "unread"
 """In `http.disconnect`: whether the client was cut off since it took nothing."""
+ATTACH = "attach"
+"""In `http.response.start`: what is called with the cycle, which pieces of a body may be pushed to."""
 
 
 class Cycle(RequestResponseCycle):
+    _framed: ClassVar[tuple[bytes, bytes]] = b"", b""
+    """The piece that was sent last, and its chunk: a thousand streams share both."""
     _head = b""
     """Of the answer, until its body comes."""
     unread = False
@@ -31,10 +35,20 @@ class Cycle(RequestResponseCycle):
             return
         if message["type"] == "http.response.start" and not self.response_started:
             self._begin(message["status"], [*self.default_headers, *message.get("headers", ())])
+            if ATTACH in message and self.chunked_encoding:
+                cast(dict[str, Any], message)[ATTACH](self)
         elif message["type"] == "http.response.body" and self.response_started and not self.response_complete:
             self._go_on(message.get("body", b""), message.get("more_body", False))
         else:
             raise RuntimeError(f"an answer has no {message['type']} here")
+
+    @property
+    def ready(self) -> bool:
+        return not (self.flow.write_paused or self.disconnected or self.response_complete)
+
+    def push(self, body: bytes) -> None:
+        """Write a piece of a body that has no length, without waiting until there is room for it."""
+        self._write(self._chunk(body))
 
     def _begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         lines = [b"%b: %b\r\n" % header for header in headers]
@@ -63,7 +77,7 @@ class Cycle(RequestResponseCycle):
         if self.scope["method"] == "HEAD":
             self._write(b"")
         elif self.chunked_encoding:
-            chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            chunk = self._chunk(body) if body else b""
             self._write(chunk if more else chunk + b"0\r\n\r\n")
         else:
             self.expected_content_length -= len(body)
@@ -76,6 +90,13 @@ class Cycle(RequestResponseCycle):
             if not self.keep_alive:
                 self.transport.close()
             self.on_response()
+
+    def _chunk(self, body: bytes) -> bytes:
+        of, chunk = Cycle._framed
+        if of is not body:
+            chunk = b"%x\r\n%b\r\n" % (len(body), body)
+            Cycle._framed = body, chunk
+        return chunk
 
     def _write(self, data: bytes) -> None:
         head, self._head = self._head, b""

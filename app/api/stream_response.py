@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.access import permit_of
-from app.api.cycle import UNREAD
+from app.api.cycle import ATTACH, UNREAD
 from app.api.deps import parts
 from app.api.problems import is_temporary, problem_response, status_of
 from app.api.routing import RawRoute
@@ -86,7 +86,8 @@ class StreamResponse(Response):
                 leaving.cancel()
 
     async def _deliver(self, stream: Stream, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send({**start, ATTACH: stream.attach})
         opening = retry_line(self._retry_milliseconds) + stream.follow.opening()
         await _send(stream, send, opening)
         try:
@@ -104,7 +105,7 @@ class StreamResponse(Response):
 async def _deliver_all(stream: Stream, send: Send) -> None:
     """Until the stream has to end."""
     while not (stream.left or stream.draining or stream.unauthorized):
-        data = await stream.follow.next()
+        data = await stream.follow.next(stream)
         if data is None or stream.unauthorized:
             break
         if data or stream.ping_due:

@@ -1,11 +1,12 @@
 """One stream over several topics: an endless supply of ready frames, in order per partition."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from app.live.history import History
 from app.live.lane import Lane
 from app.live.position import event_id
-from app.live.protocols import Frames, Told
+from app.live.protocols import Frames, Outlet, Told
 from app.live.signal import Signal
 from app.live.start import LanePlan, Plan
 from app.live.watched import Fate
@@ -64,19 +65,30 @@ class Follow:
         """Whether every topic was deleted."""
         return not self._open
 
-    async def next(self) -> bytes | None:
-        """The next frames; b"" when the signal was set for another reason; None when all is over."""
+    async def next(self, outlet: Outlet) -> bytes | None:
+        """The next frames; b"" when the signal was set for another reason; None when all is over.
+
+        Frames that need nothing else go to `outlet` meanwhile, as soon as they are there.
+        """
         self.signal.clear()
         data = self._take()
         lane = self._behind()
         if lane is not None:
             data += await lane.page(self._history)
         elif not data and self._open and not self._replaced:
-            await self.signal.wait()
+            await self.signal.wait(partial(self._push, outlet))
             self.signal.clear()
             data = self._take()
         going_on = bool(self._open) and not self._replaced
         return data if data or going_on else None
+
+    def _push(self, outlet: Outlet) -> bool:
+        """False when there is something to do that may have to wait."""
+        if not outlet.ready or any(lane.watched.fate is not Fate.ALIVE for lane in self._open):
+            return False
+        if data := self._take():
+            outlet.push(data)
+        return not any(lane.pending for lane in self._open)
 
     def _take(self) -> bytes:
         if len(self._open) == 1:

@@ -14,7 +14,7 @@ import msgspec
 from app.errors import LeaseLost, SubscriptionInactive, SubscriptionNotFound, TopicNotFound
 from app.live.claims import Claims
 from app.live.line import NEVER_SEEN, Place
-from app.live.protocols import Groups, Told
+from app.live.protocols import Groups, Outlet, Told
 from app.live.signal import Signal
 from app.model import Claimed, ClaimOptions, Lease, Subscription, Topic
 
@@ -107,7 +107,8 @@ class GroupFollow:
             self._claims.let_go(held.token)
             self._claims.release_later(held.token)
 
-    async def next(self) -> bytes | None:
+    async def next(self, outlet: Outlet) -> bytes | None:
+        """Never pushes: a lease is claimed once whoever gets it can take it."""
         self.signal.clear()
         if self._over or self._line.closed:
             return None

@@ -66,6 +66,11 @@ class Lane:
         """Whether the next frames have to be read from the database."""
         return self._target is not None and not self.deleted
 
+    @property
+    def pending(self) -> bool:
+        """Whether there are more frames."""
+        return self._target is not None or self._index < self._ring.end
+
     def notice_fate(self) -> None:
         fate = self.watched.fate
         self.replaced |= fate is Fate.REPLACED

@@ -5,12 +5,14 @@ import time
 SHORTEST_SECONDS = 0.005
 LONGEST_SECONDS = 0.04
 COST_FACTOR = 3
+LEAST_COST_FACTOR = 2
+"""Beyond the longest pause, where streams by the thousand would leave nothing for publishing."""
 DATABASE_SECONDS_PER_LOG = 0.00015
 SMOOTHING = 0.3
 
 
 class Pace:
-    """Spaces cycles by what they cost in processor time, the first step of every woken reader included.
+    """Spaces cycles by what they cost in processor time, what is pushed to every stream included.
 
     A cycle that cost 10 ms is not followed by another within 30: so reading and fanning out leave time
     for publishing, in the process and in the database, and under load cost readers little delay.
@@ -32,5 +34,6 @@ class Pace:
         if delivered:
             cost = time.thread_time() - self._cpu_before + logs * DATABASE_SECONDS_PER_LOG
             self._cost += SMOOTHING * (cost - self._cost)
-            self.pause = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, COST_FACTOR * self._cost))
+            longest = max(LONGEST_SECONDS, LEAST_COST_FACTOR * self._cost)
+            self.pause = min(longest, max(SHORTEST_SECONDS, COST_FACTOR * self._cost))
             self.next_start = self._started + self.pause

@@ -25,6 +25,17 @@ class Told(NamedTuple):
     gaps: Sequence[str] = ()
 
 
+class Outlet(Protocol):
+    """A connection that takes pieces of its answer from whoever has them, without a task of its own."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether a piece may be pushed now, and would not have to wait."""
+
+    def push(self, data: bytes) -> None:
+        """Only right after `ready`."""
+
+
 class LogReader(Protocol):
     """The reading half of the store."""
 

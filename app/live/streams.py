@@ -12,7 +12,7 @@ from app.live.callers import ANYBODY, Caller, Places
 from app.live.follow import Follow
 from app.live.history import History
 from app.live.inspector import Inspector
-from app.live.protocols import Frames, Told
+from app.live.protocols import Frames, Outlet, Told
 from app.live.signal import Signal
 from app.live.start import Plan, Planner, Start
 from app.live.watchlist import Watchlist
@@ -40,14 +40,19 @@ class Source(Protocol):
 
     def told(self) -> Told: ...
 
-    async def next(self) -> bytes | None:
-        """b"" when the signal was set for another reason than frames; None when all is over."""
+    async def next(self, outlet: Outlet) -> bytes | None:
+        """b"" when the signal was set for another reason than frames; None when all is over.
+
+        While it waits, frames may go to `outlet`.
+        """
 
     def close(self, now: float) -> None: ...
 
 
 class Stream:
-    """One client's stream. The task that made it sends what `follow` supplies, and says when.
+    """One client's stream, and the outlet of what it follows.
+
+    The task that made it sends what `follow` supplies, and says when; that one pushes what comes meanwhile.
 
     Everything else is set here by others and seen by that task after its next chunk.
     """
@@ -62,7 +67,25 @@ class Stream:
         """Whoever asked for it may not have it any more."""
         self.ping_due = False
         self._loop = asyncio.get_running_loop()
+        self._outlet: Outlet | None = None
         self._sending = False
+        self._sent_at = self._loop.time()
+
+    def attach(self, outlet: Outlet) -> None:
+        """What is pushed goes there; without one, all waits for the task."""
+        self._outlet = outlet
+
+    @property
+    def ready(self) -> bool:
+        return (
+            self._outlet is not None
+            and not (self.left or self.draining or self.unauthorized or self.ping_due)
+            and self._outlet.ready
+        )
+
+    def push(self, data: bytes) -> None:
+        assert self._outlet is not None  # nosec B101: it is ready
+        self._outlet.push(data)
         self._sent_at = self._loop.time()
 
     def sending(self) -> None:

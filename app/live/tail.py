@@ -144,7 +144,7 @@ class Tail:
         if not cursors:
             return
         found = await self._read(cursors)
-        # Readers take their first step now: what that costs is part of the cycle.
+        # What was pushed is written now, and who was woken takes a first step: part of what the cycle costs.
         await asyncio.sleep(0)
         self._sleeping.record(self._now(), found.items(), self._pace.pause)
         self._pace.end(sum(found.values()), len(cursors))

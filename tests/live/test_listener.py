@@ -47,7 +47,7 @@ class Reader:
     async def next(self, within_seconds: float = PATIENCE_SECONDS) -> int:
         async with asyncio.timeout(within_seconds):
             while not self._offsets:
-                data = await self._stream.follow.next()
+                data = await self._stream.follow.next(self._stream)
                 assert data is not None, "the stream ended"
                 self._offsets += [json.loads(m.data)["offset"] for m in self._parser.feed(data)]
         return self._offsets.pop(0)

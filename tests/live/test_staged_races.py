@@ -164,7 +164,7 @@ async def _messages(stream: Stream, count: int | None = None) -> list[Message]:
     messages = parser.feed(stream.follow.opening())
     async with asyncio.timeout(PATIENCE_SECONDS):
         while count is None or len(messages) < count:
-            data = await stream.follow.next()
+            data = await stream.follow.next(stream)
             if data is None:
                 break
             messages += parser.feed(data)

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from app.api.cycle import Cycle
+from app.api.cycle import ATTACH, Cycle
 
 DATE = (b"date", b"Sat, 28 Nov 2026 00:00:00 GMT")
 
@@ -160,3 +160,48 @@ async def test_a_client_that_is_gone_gets_nothing() -> None:
     await answer.start((b"content-length", b"4"))
     await answer.body(b"data")
     assert answer.transport.writes == []
+
+
+async def attached(answer: Answer, *headers: tuple[bytes, bytes]) -> list[Cycle]:
+    found: list[Cycle] = []
+    start = {"type": "http.response.start", "status": 200, "headers": [*headers], ATTACH: found.append}
+    await answer.cycle.send(cast(Any, start))
+    return found
+
+
+async def test_pieces_may_be_pushed_between_those_that_are_sent() -> None:
+    answer = Answer()
+    (outlet,) = await attached(answer)
+    await answer.body(b"one", more=True)
+    assert outlet.ready
+    outlet.push(b"two")
+    await answer.body(b"three")
+    assert b"".join(answer.transport.writes).endswith(b"3\r\none\r\n3\r\ntwo\r\n5\r\nthree\r\n0\r\n\r\n")
+    assert not outlet.ready, "the answer is complete"
+
+
+async def test_nothing_is_pushed_to_a_connection_without_room_or_that_is_gone() -> None:
+    answer = Answer()
+    (outlet,) = await attached(answer)
+    answer.cycle.flow.write_paused = True
+    assert not outlet.ready
+    answer.cycle.flow.write_paused = False
+    assert outlet.ready
+    answer.cycle.disconnected = True
+    assert not outlet.ready
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_to_a_body_that_has_a_length_or_is_none_nothing_can_be_pushed(method: str) -> None:
+    length = [(b"content-length", b"3")] if method == "GET" else []
+    assert await attached(Answer(method), *length) == []
+
+
+async def test_connections_that_get_the_same_piece_share_its_bytes() -> None:
+    piece = bytes(1000)
+    answers = [Answer(), Answer()]
+    for answer in answers:
+        (outlet,) = await attached(answer)
+        outlet.push(piece)
+        await answer.body(piece, more=True)
+    assert len({id(written) for answer in answers for written in answer.transport.writes[-2:]}) == 1

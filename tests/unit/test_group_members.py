@@ -36,6 +36,16 @@ from tests.support.wait import PATIENCE_SECONDS
 GROUP = SubscriptionId(1)
 PARTITIONS = 2
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
+
+
+class NoOutlet:
+    ready = False
+
+    def push(self, data: bytes) -> None:
+        raise AssertionError("the frames of a member are never pushed")
+
+
+NO_OUTLET = NoOutlet()
 TOPIC = Topic(
     topic_id=TopicId(1),
     name="t",
@@ -180,7 +190,7 @@ class Member:
     async def get(self) -> str:
         """The next frames."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not (frames := await self.follow.next()):
+            while not (frames := await self.follow.next(NO_OUTLET)):
                 pass
         assert frames is not None
         return frames.decode().strip()
@@ -188,7 +198,7 @@ class Member:
     async def idle(self) -> None:
         """Go on until there is nothing to do but to wait."""
         while True:
-            going = asyncio.ensure_future(self.follow.next())
+            going = asyncio.ensure_future(self.follow.next(NO_OUTLET))
             await steps()
             if not going.done():
                 going.cancel()
@@ -341,7 +351,7 @@ async def test_a_stream_that_extends_or_sends_holds_nobody_up(
 
         monkeypatch.setattr(database, "extend", extend)
         claims.wake(GROUP)
-        looking = asyncio.create_task(member.follow.next())
+        looking = asyncio.create_task(member.follow.next(NO_OUTLET))
         await steps()
         assert line.may_ask(behind)
         stuck.set()
@@ -357,7 +367,7 @@ async def test_a_stream_ends_when_its_name_belongs_to_another_group(
     database.ready = [0]
     claims.wake(GROUP)
     assert await member.get() == "end:subscription_not_found"
-    assert await member.follow.next() is None
+    assert await member.follow.next(NO_OUTLET) is None
     await claims.settle()
     assert [token.split(".")[1] for token in database.released] == ["2"]
 
