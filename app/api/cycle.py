@@ -3,7 +3,7 @@
 uvloop makes a system call of each write, so a head that says how long its body is goes out with it.
 """
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -12,12 +12,27 @@ WITHOUT_BODY = (204, 304)
 UNREAD = "unread"
 """In `http.disconnect`: whether the client was cut off since it took nothing."""
 ATTACH = "attach"
-"""In `http.response.start`: what is called with the cycle, which pieces of a body may be pushed to."""
+"""In `http.response.start`: called with the cycle, to which pieces of the body may be pushed from then on."""
+
+
+class _Framed:
+    """A piece of a body as a chunk. Of the piece that came last, as a thousand streams share both."""
+
+    __slots__ = ("chunk", "piece")
+
+    def __init__(self) -> None:
+        self.piece = self.chunk = b""
+
+    def frame(self, piece: bytes) -> bytes:
+        if piece is not self.piece:
+            self.piece, self.chunk = piece, b"%x\r\n%b\r\n" % (len(piece), piece)
+        return self.chunk
+
+
+_FRAMED = _Framed()
 
 
 class Cycle(RequestResponseCycle):
-    _framed: ClassVar[tuple[bytes, bytes]] = b"", b""
-    """The piece that was sent last, and its chunk: a thousand streams share both."""
     _head = b""
     """Of the answer, until its body comes."""
     unread = False
@@ -48,7 +63,7 @@ class Cycle(RequestResponseCycle):
 
     def push(self, body: bytes) -> None:
         """Write a piece of a body that has no length, without waiting until there is room for it."""
-        self._write(self._chunk(body))
+        self._write(_FRAMED.frame(body))
 
     def _begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         lines = [b"%b: %b\r\n" % header for header in headers]
@@ -77,7 +92,7 @@ class Cycle(RequestResponseCycle):
         if self.scope["method"] == "HEAD":
             self._write(b"")
         elif self.chunked_encoding:
-            chunk = self._chunk(body) if body else b""
+            chunk = _FRAMED.frame(body) if body else b""
             self._write(chunk if more else chunk + b"0\r\n\r\n")
         else:
             self.expected_content_length -= len(body)
@@ -90,13 +105,6 @@ class Cycle(RequestResponseCycle):
             if not self.keep_alive:
                 self.transport.close()
             self.on_response()
-
-    def _chunk(self, body: bytes) -> bytes:
-        of, chunk = Cycle._framed
-        if of is not body:
-            chunk = b"%x\r\n%b\r\n" % (len(body), body)
-            Cycle._framed = body, chunk
-        return chunk
 
     def _write(self, data: bytes) -> None:
         head, self._head = self._head, b""

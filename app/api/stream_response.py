@@ -1,4 +1,4 @@
-"""The ASGI side of a stream: one task that writes, one that notices the client's leaving."""
+"""The ASGI side of a stream: a task that writes what is not pushed, one that notices who leaves."""
 
 import asyncio
 from collections.abc import Callable

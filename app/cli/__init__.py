@@ -4,6 +4,11 @@
 Everything but `serve`, `key`, `migrate` and `uninstall` is a plain HTTP client of a running server.
 """
 
-from app.cli.root import main
+import sys
+
+# The command line of httpx comes with it wherever Rich is installed: half of the time that a command takes.
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
+from app.cli.root import main  # noqa: E402
 
 __all__ = ["main"]

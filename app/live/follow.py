@@ -84,11 +84,18 @@ class Follow:
 
     def _push(self, outlet: Outlet) -> bool:
         """False when there is something to do that may have to wait."""
-        if not outlet.ready or any(lane.watched.fate is not Fate.ALIVE for lane in self._open):
+        if not outlet.ready:
             return False
+        # Loops rather than `any`, which takes three times as long: this runs for each stream and piece.
+        for lane in self._open:
+            if lane.watched.fate is not Fate.ALIVE:
+                return False
         if data := self._take():
             outlet.push(data)
-        return not any(lane.pending for lane in self._open)
+        for lane in self._open:  # noqa: SIM110
+            if lane.pending:
+                return False
+        return True
 
     def _take(self) -> bytes:
         if len(self._open) == 1:

@@ -1,12 +1,13 @@
 """How often the tail may read: at once after a pause, at spaced intervals under load."""
 
 import time
+from collections.abc import Callable
 
 SHORTEST_SECONDS = 0.005
-LONGEST_SECONDS = 0.04
+LONG_SECONDS = 0.04
+LONGEST_SECONDS = 0.25
 COST_FACTOR = 3
-LEAST_COST_FACTOR = 2
-"""Beyond the longest pause, where streams by the thousand would leave nothing for publishing."""
+DELIVERY_FACTOR = 2
 DATABASE_SECONDS_PER_LOG = 0.00015
 SMOOTHING = 0.3
 
@@ -15,25 +16,36 @@ class Pace:
     """Spaces cycles by what they cost in processor time, what is pushed to every stream included.
 
     A cycle that cost 10 ms is not followed by another within 30: so reading and fanning out leave time
-    for publishing, in the process and in the database, and under load cost readers little delay.
+    for publishing, in the process and in the database, and under load cost readers little delay. Pauses
+    of more than `LONG_SECONDS` are only for deliveries that take so long themselves, to streams by the
+    thousand: back to back, they would let the loop do nothing else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processor_time: Callable[[], float] = time.thread_time) -> None:
         self.next_start = 0.0
         self.pause = 0.0
         """Seconds from the start of a cycle that delivered something to the earliest start of the next."""
+        self._processor_time = processor_time
         self._cost = 0.0
+        self._delivery_cost = 0.0
         self._started = 0.0
-        self._cpu_before = 0.0
+        self._started_processor = 0.0
+        self._delivery_processor = 0.0
 
     def start(self, now: float) -> None:
         self._started = now
-        self._cpu_before = time.thread_time()
+        self._started_processor = self._processor_time()
+
+    def deliver(self) -> None:
+        """The read is over: what else the loop did meanwhile is no part of the delivery."""
+        self._delivery_processor = self._processor_time()
 
     def end(self, delivered: int, logs: int) -> None:
         if delivered:
-            cost = time.thread_time() - self._cpu_before + logs * DATABASE_SECONDS_PER_LOG
+            now = self._processor_time()
+            cost = now - self._started_processor + logs * DATABASE_SECONDS_PER_LOG
             self._cost += SMOOTHING * (cost - self._cost)
-            longest = max(LONGEST_SECONDS, LEAST_COST_FACTOR * self._cost)
-            self.pause = min(longest, max(SHORTEST_SECONDS, COST_FACTOR * self._cost))
+            self._delivery_cost += SMOOTHING * (now - self._delivery_processor - self._delivery_cost)
+            pause = min(LONG_SECONDS, max(SHORTEST_SECONDS, COST_FACTOR * self._cost))
+            self.pause = max(pause, min(LONGEST_SECONDS, DELIVERY_FACTOR * self._delivery_cost))
             self.next_start = self._started + self.pause

@@ -52,7 +52,7 @@ class Source(Protocol):
 class Stream:
     """One client's stream, and the outlet of what it follows.
 
-    The task that made it sends what `follow` supplies, and says when; that one pushes what comes meanwhile.
+    The task that made it sends what `follow` supplies, and says when; while that task waits, `follow` pushes.
 
     Everything else is set here by others and seen by that task after its next chunk.
     """

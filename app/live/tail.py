@@ -144,7 +144,7 @@ class Tail:
         if not cursors:
             return
         found = await self._read(cursors)
-        # What was pushed is written now, and who was woken takes a first step: part of what the cycle costs.
+        # Who was woken takes a first step now, and connections go on writing: part of what the cycle costs.
         await asyncio.sleep(0)
         self._sleeping.record(self._now(), found.items(), self._pace.pause)
         self._pace.end(sum(found.values()), len(cursors))
@@ -186,6 +186,7 @@ class Tail:
         limit: int,
         max_bytes: int,
     ) -> dict[Cursor, int]:
+        self._pace.deliver()
         found = dict.fromkeys(cursors, 0)
         asked = {}
         for cursor, position in zip(cursors, positions, strict=True):

@@ -154,12 +154,28 @@ async def test_a_stream_that_has_to_end_is_told_nothing_more(
 ) -> None:
     await create_topic(connection)
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
-    with live.hub.streams.stream(plan) as stream:
+    with live.hub.streams.stream(plan) as stream, client_of(live, plan) as other:
         client = Client(stream)
         await until(lambda: not live.store.reading)
         getattr(stream, why)()
+        await publish(connection, "1")
+        await until(lambda: other.offsets == [1])
         await asyncio.wait_for(client.task, PATIENCE_SECONDS)
-        assert not stream.ready
+        assert client.pushed == 0
+
+
+async def test_a_ping_that_is_due_comes_through_the_task(live: Live, connection: asyncpg.Connection) -> None:
+    await create_topic(connection)
+    plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
+    with live.hub.streams.stream(plan) as stream:
+        client = Client(stream)
+        await until(lambda: not live.store.reading)
+        stream.ping_if_idle(asyncio.get_running_loop().time())
+        assert stream.ping_due
+        await publish(connection, "1")
+        await until(lambda: client.offsets == [1])
+        assert client.pushed == 0
+        client.task.cancel()
 
 
 async def test_the_end_of_a_topic_comes_through_the_task(live: Live, connection: asyncpg.Connection) -> None:
