@@ -16,7 +16,7 @@ ATTACH = "attach"
 
 
 class _Framed:
-    """A piece of a body as a chunk. Of the piece that came last, as a thousand streams share both."""
+    """The piece of a body that came last, and its chunk: a thousand streams that get the same share both."""
 
     __slots__ = ("chunk", "piece")
 

@@ -86,8 +86,8 @@ class StreamResponse(Response):
                 leaving.cancel()
 
     async def _deliver(self, stream: Stream, send: Send) -> None:
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        await send({**start, ATTACH: stream.attach})
+        headers = self.raw_headers
+        await send({"type": "http.response.start", "status": 200, "headers": headers, ATTACH: stream.attach})
         opening = retry_line(self._retry_milliseconds) + stream.follow.opening()
         await _send(stream, send, opening)
         try:
