@@ -79,10 +79,15 @@ class Bounds(NamedTuple):
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a batch went: `partitions[i]` and `offsets[i]` belong to its i-th event."""
+    """Where a batch went: `partitions[i]` and `offsets[i]` belong to its i-th event.
+
+    `published_at` is None where it is `replayed`: it was stored by an earlier call.
+    """
 
     partitions: list[int]
     offsets: list[int]
+    topic_id: TopicId
+    published_at: datetime | None
     replayed: bool = False
 
 

@@ -110,7 +110,7 @@ class Store(Calls):
         columns = _columns(events)
         row = await self._write(
             lambda c: c.fetchrow(
-                "select partitions, offsets, replayed from gapless.publish("
+                "select partitions, offsets, topic_id, published_at, replayed from gapless.publish("
                 "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
                 topic,
                 *columns,
@@ -120,7 +120,9 @@ class Store(Calls):
                 options.fingerprint,
             )
         )
-        return Published(partitions=row[0], offsets=row[1], replayed=row[2])
+        return Published(
+            partitions=row[0], offsets=row[1], topic_id=row[2], published_at=row[3], replayed=row[4]
+        )
 
     async def read_events(
         self, topic: str, partition: int, offset: int, limit: int, max_bytes: int

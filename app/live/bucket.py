@@ -19,17 +19,19 @@ LAST_RETRY_SECONDS = 0.05
 
 
 class Cursor:
-    """Where the tail is in one log: it has read up to `tip`.
+    """Where the tail is in one log: it has everything up to `tip`.
 
-    `wanted` while somebody waits for more, `dirty` when there may be more than it has read.
+    `wanted` while somebody waits for more, `dirty` when there may be more than it has. Until
+    `quiet_until` it need not be looked at, as what came next was just given to it without reading.
     """
 
-    __slots__ = ("bucket", "dirty", "partition", "tip", "topic_id", "wanted")
+    __slots__ = ("bucket", "dirty", "partition", "quiet_until", "tip", "topic_id", "wanted")
 
     def __init__(self, topic_id: TopicId, partition: int) -> None:
         self.topic_id = topic_id
         self.partition = partition
         self.tip = 0
+        self.quiet_until = float("-inf")
         self.wanted = False
         self.dirty = True
         self.bucket: Bucket | None = None
@@ -61,11 +63,11 @@ class Bucket:
         self.cursors.add(cursor)
 
     def record(self, now: float, events: int, busy_buckets: int, pause: float) -> bool:
-        """Note what a read found; answers whether a sleeping bucket should be kept awake from now on.
+        """Note what was delivered; answers whether a sleeping bucket should be kept awake from now on.
 
-        It should after several reads in a row that found events, close together: the more buckets
-        are busy, the fewer notifications each of them may cause. Reads that are `pause` seconds apart
-        at least, because the tail has much to do, cannot be closer than that.
+        It should after several deliveries in a row, close together: the more buckets are busy, the fewer
+        notifications each of them may cause. Deliveries that are `pause` seconds apart at least, because
+        there is much to do, cannot be closer than that.
         """
         if not events:
             return False
@@ -73,7 +75,6 @@ class Bucket:
         self._hot_reads = self._hot_reads + 1 if now - self.last_events < close_seconds else 0
         self._linger = min(LONGEST_LINGER_SECONDS, LINGER_SECONDS + 2 * close_seconds)
         self.last_events = now
-        self.due = now
         return self.asleep and self._hot_reads >= HOT_READS
 
     def tired(self, now: float) -> bool:

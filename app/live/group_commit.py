@@ -10,7 +10,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from app.errors import (
@@ -45,6 +45,10 @@ class Log(Protocol):
     """Where batches go: the store."""
 
     async def publish(self, topic: str, events: Sequence[NewEvent], options: PublishOptions) -> Published: ...
+
+
+Told = Callable[[Sequence[NewEvent], Published], object]
+"""Who is told of each batch that is committed."""
 
 
 class _Request:
@@ -164,8 +168,11 @@ class _Queue:
 class GroupCommit:
     """A topic costs something only while its requests are waiting or running."""
 
-    def __init__(self, log: Log, settings: Settings, metrics: Metrics = NOBODY) -> None:
+    def __init__(
+        self, log: Log, settings: Settings, metrics: Metrics = NOBODY, told: Told | None = None
+    ) -> None:
         self._log = log
+        self._told = told
         self._metrics = metrics
         self._settings = settings
         kept = min(KEPT_CONNECTIONS, max(0, settings.pool_max - 4) // 2)
@@ -256,6 +263,7 @@ class GroupCommit:
             if not published.replayed:
                 self._metrics.published(topic, len(published.offsets))
             taken[0].accept(published)
+            self._tell(taken[0].events, published)
             return
         events = [event for request in taken for event in request.events]
         published = await self._log.publish(topic, events, NO_OPTIONS)
@@ -264,8 +272,18 @@ class GroupCommit:
         for request in taken:
             start, end = end, end + len(request.events)
             request.accept(
-                Published(partitions=published.partitions[start:end], offsets=published.offsets[start:end])
+                Published(
+                    partitions=published.partitions[start:end],
+                    offsets=published.offsets[start:end],
+                    topic_id=published.topic_id,
+                    published_at=published.published_at,
+                )
             )
+        self._tell(events, published)
+
+    def _tell(self, events: Sequence[NewEvent], published: Published) -> None:
+        if self._told is not None:
+            self._told(events, published)
 
     async def _one_by_one(self, topic: str, taken: list[_Request]) -> None:
         """Find out which request of a refused call was at fault; the others still land."""

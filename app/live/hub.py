@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Collection
 
 from app.live.claims import Claims
+from app.live.delivery import Delivery
 from app.live.event_cache import Encode, EventCache
+from app.live.feed import Feed
 from app.live.history import History
 from app.live.inspector import Inspector
 from app.live.lookup import Lookup
 from app.live.protocols import Frames, Groups, LogReader, Sleeper
+from app.live.sleeping import Sleeping
 from app.live.start import Planner
 from app.live.streams import Streams
 from app.live.tail import Tail
@@ -38,14 +41,16 @@ class Hub:
             metrics=metrics,
         )
         self._inspector = Inspector(store, self._watchlist)
+        sleeping = Sleeping(sleeper, self._watchlist)
+        delivery = Delivery(self._watchlist, frames, metrics)
+        self.feed = Feed(self._watchlist, delivery, sleeping)
         self.tail = Tail(
             store,
-            sleeper,
+            sleeping,
             self._watchlist,
             self._inspector,
-            frames,
+            delivery,
             poll_seconds=settings.poll_seconds,
-            metrics=metrics,
         )
         lookup = Lookup(store)
         self.streams = Streams(
@@ -70,6 +75,7 @@ class Hub:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.tail.run())
+            group.create_task(self.feed.run())
             group.create_task(self._inspector.run())
             group.create_task(self.streams.run())
 

@@ -7,6 +7,7 @@ SHORTEST_SECONDS = 0.005
 LONG_SECONDS = 0.04
 LONGEST_SECONDS = 0.25
 COST_FACTOR = 3
+BURST_FACTOR = 6
 DELIVERY_FACTOR = 2
 DATABASE_SECONDS_PER_LOG = 0.00015
 SMOOTHING = 0.3
@@ -40,12 +41,13 @@ class Pace:
         """The read is over: what else the loop did meanwhile is no part of the delivery."""
         self._delivery_processor = self._processor_time()
 
-    def end(self, delivered: int, logs: int) -> None:
+    def end(self, delivered: int, logs: int, cost_factor: float = COST_FACTOR) -> None:
+        """The pause is at least `cost_factor` times the cost, within `LONG_SECONDS`."""
         if delivered:
             now = self._processor_time()
             cost = now - self._started_processor + logs * DATABASE_SECONDS_PER_LOG
             self._cost += SMOOTHING * (cost - self._cost)
             self._delivery_cost += SMOOTHING * (now - self._delivery_processor - self._delivery_cost)
-            pause = min(LONG_SECONDS, max(SHORTEST_SECONDS, COST_FACTOR * self._cost))
+            pause = min(LONG_SECONDS, max(SHORTEST_SECONDS, cost_factor * self._cost))
             self.pause = max(pause, min(LONGEST_SECONDS, DELIVERY_FACTOR * self._delivery_cost))
             self.next_start = self._started + self.pause

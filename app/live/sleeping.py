@@ -42,22 +42,38 @@ class Sleeping:
         for bucket in self._buckets.values():
             if not bucket.asleep and bucket.due <= now:
                 bucket.due = now + AWAKE_READ_SECONDS
-                self._read(bucket)
+                for cursor in bucket.cursors:
+                    if cursor.quiet_until <= now:
+                        self._watchlist.read(cursor)
 
-    def record(self, now: float, found: Iterable[tuple[Cursor, int]], pause: float) -> None:
+    def record_read(self, now: float, found: Iterable[tuple[Cursor, int]], pause: float) -> None:
         """Note how many events a cycle found in each log; cycles are `pause` seconds apart at least."""
+        found = list(found)
+        for bucket in self._record(now, found, pause):
+            bucket.due = now
+        for cursor, events in found:
+            if cursor.bucket is None and (events or self.possible):
+                # Wanted since the others were placed: read again, it is too, and its publishers notify.
+                self._watchlist.read(cursor)
+
+    def record_fed(self, now: float, fed: Iterable[tuple[Cursor, int]], pause: float) -> None:
+        """Note how many events came to each log without reading."""
+        self._record(now, fed, pause)
+        if self._to_unlock:
+            self._watchlist.changed.set()
+
+    def _record(self, now: float, found: Iterable[tuple[Cursor, int]], pause: float) -> list[Bucket]:
+        """Answers the buckets that got something."""
         totals: dict[Bucket, int] = {}
         for cursor, events in found:
             if cursor.bucket is not None:
                 totals[cursor.bucket] = totals.get(cursor.bucket, 0) + events
-            elif events or self.possible:
-                # Wanted since the others were placed: read again, it is too, and its publishers notify.
-                self._watchlist.read(cursor)
         busy = sum(1 for bucket in self._buckets.values() if bucket.last_events > now - BUSY_SECONDS)
         for bucket, events in totals.items():
             if bucket.record(now, events, busy, pause):
                 bucket.asleep = False
                 self._to_unlock.add(bucket.key)
+        return [bucket for bucket, events in totals.items() if events]
 
     def _notice_reconnect(self) -> None:
         if self._sleeper.session == self._session:

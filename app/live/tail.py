@@ -1,14 +1,13 @@
 """The one reader of new events in a process: everything that waits is woken from here.
 
-Each cycle reads all logs that may have news in one call, appends the encoded events to the rings of
-their topics and wakes their readers. Before the tail stops reading a log it takes the log's sleep
-lock and reads once more: a publisher that comes later finds the lock and sends a notification, one
-that came earlier has committed before the lock is granted. So no wake-up is lost, and the poll is
-only a net under a connection that died unnoticed.
+Each cycle reads all logs that may have news in one call and delivers what is there, but for what the
+process published itself and has delivered already (`feed`). Before the tail stops reading a log it
+takes the log's sleep lock and reads once more: a publisher that comes later finds the lock and sends
+a notification, one that came earlier has committed before the lock is granted. So no wake-up is lost,
+and the poll is only a net under a connection that died unnoticed.
 """
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 
@@ -17,15 +16,14 @@ import structlog
 from app.backoff import Backoff
 from app.errors import PartitionNotFound, is_told
 from app.live.bucket import Cursor
+from app.live.delivery import Delivery
 from app.live.inspector import Inspector
 from app.live.pace import Pace
-from app.live.position import Gap
-from app.live.protocols import Frames, LogReader, Sleeper
+from app.live.protocols import LogReader
 from app.live.signal import Signal
 from app.live.sleeping import Sleeping
-from app.live.watched import Fate, Watched
+from app.live.watched import Fate
 from app.live.watchlist import Watchlist
-from app.metrics import NOBODY, Metrics
 from app.model import Event, TailPosition, Topic, TopicId
 from app.outage import Outage
 
@@ -46,20 +44,18 @@ class Tail:
     def __init__(
         self,
         store: LogReader,
-        sleeper: Sleeper,
+        sleeping: Sleeping,
         watchlist: Watchlist,
         inspector: Inspector,
-        frames: Frames,
+        delivery: Delivery,
         *,
         poll_seconds: float,
-        metrics: Metrics = NOBODY,
     ) -> None:
         self._store = store
-        self._metrics = metrics
-        self._sleeping = Sleeping(sleeper, watchlist)
+        self._sleeping = sleeping
         self._watchlist = watchlist
         self._inspector = inspector
-        self._frames = frames
+        self._delivery = delivery
         self._poll_seconds = poll_seconds
         self._poll_at = 0.0
         self._polled = 0
@@ -146,7 +142,7 @@ class Tail:
         found = await self._read(cursors)
         # Who was woken takes a first step now, and connections go on writing: part of what the cycle costs.
         await asyncio.sleep(0)
-        self._sleeping.record(self._now(), found.items(), self._pace.pause)
+        self._sleeping.record_read(self._now(), found.items(), self._pace.pause)
         self._pace.end(sum(found.values()), len(cursors))
 
     def _poll(self, now: float) -> None:
@@ -193,7 +189,6 @@ class Tail:
             watched = self._watchlist.by_id(cursor.topic_id)
             if watched is not None:
                 asked[cursor.log] = (watched, cursor, position)
-        touched = set()
         # By number: a topic and the one that had its name before it may both be watched.
         for key, group in groupby(events, key=lambda found: (found[0], found[1].partition)):
             if key not in asked:
@@ -201,40 +196,17 @@ class Tail:
             watched, cursor, position = asked[key]
             news = [event for _, event in group]
             found[cursor] = len(news)
-            if cursor.position != position:
-                # It was moved while the read was under way, so this is not what comes next.
+            if cursor.position < position:
+                # It was moved back while the read was under way, so this is not what comes next.
                 self._watchlist.read(cursor)
                 continue
-            size = self._append(watched, cursor, news)
-            if len(news) >= limit or size >= max_bytes:
+            if cursor.position > position:
+                news = [event for event in news if event.offset > cursor.tip]
+            size = self._delivery.add(watched, cursor, news) if news else 0
+            if found[cursor] >= limit or size >= max_bytes:
                 self._watchlist.read(cursor)
-            touched.add(watched)
-        for watched in touched:
-            if watched.ring is not None:
-                watched.ring.evict(self._watchlist.ring_bytes)
-            watched.wake_readers()
+        self._delivery.wake()
         return found
-
-    def _append(self, watched: Watched, cursor: Cursor, events: Sequence[Event]) -> int:
-        """Answers at least the bytes that the database counted against the limit of the read."""
-        watched.feed_lines(cursor.partition, events)
-        ring = watched.ring
-        if ring is None:
-            cursor.tip = events[-1].offset
-            return sum(4 * len(event.data or "") + len(event.data_bytes or b"") for event in events)
-        partition = cursor.partition
-        first = events[0].offset
-        if first > cursor.tip + 1:
-            gap = Gap("trimmed", watched.topic.name, partition, cursor.tip + 1, first)
-            ring.append(partition, first - 1, self._frames.gap(gap))
-            self._metrics.gap(gap.reason, watched.followers)
-        size = 0
-        for event in events:
-            body = self._frames.event(event)
-            size += len(body)
-            ring.append(partition, event.offset, body)
-        cursor.tip = events[-1].offset
-        return size
 
     @staticmethod
     def _now() -> float:

@@ -23,17 +23,23 @@ create or replace function gapless.append_events(
   p_headers json[],
   p_datacontenttypes text[],
   p_transaction_ids text[],
-  p_expected_offset bigint
+  p_expected_offset bigint,
+  out offsets bigint[],
+  out published_at timestamptz
 )
-returns bigint[]
 language plpgsql
 as $$
+declare
+  v_inserted record;
 begin
   begin
-    return gapless.insert_events(
+    v_inserted := gapless.insert_events(
       p_topic_id, p_partitions, p_data, p_data_bytes, p_keys, p_types, p_ids, p_sources, p_subjects, p_times,
       p_headers, p_datacontenttypes, p_transaction_ids, p_expected_offset
     );
+    offsets := v_inserted.offsets;
+    published_at := v_inserted.published_at;
+    return;
   exception
     when check_violation then
       perform gapless.forget_partitions(p_topic_id);
@@ -43,10 +49,13 @@ begin
       end if;
   end;
   if current_setting('transaction_isolation') = 'read committed' then
-    return gapless.insert_events(
+    v_inserted := gapless.insert_events(
       p_topic_id, p_partitions, p_data, p_data_bytes, p_keys, p_types, p_ids, p_sources, p_subjects, p_times,
       p_headers, p_datacontenttypes, p_transaction_ids, p_expected_offset
     );
+    offsets := v_inserted.offsets;
+    published_at := v_inserted.published_at;
+    return;
   end if;
   raise exception using
     errcode = '40001',

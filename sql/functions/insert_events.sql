@@ -4,7 +4,8 @@
  * The caller holds the locks of all logs in p_partitions. Reading the tip under that lock and
  * inserting after it keeps offsets gapless and in commit order; the lock lasts until the commit, so
  * a rollback leaves nothing behind. p_partitions[i] is the log of the i-th event; the answer holds
- * its offset at the same place. Raises GP006 when p_expected_offset is not the tip.
+ * its offset at the same place; published_at is that of all of them. Raises GP006 when
+ * p_expected_offset is not the tip.
  */
 create or replace function gapless.insert_events(
   p_topic_id integer,
@@ -20,22 +21,22 @@ create or replace function gapless.insert_events(
   p_headers json[],
   p_datacontenttypes text[],
   p_transaction_ids text[],
-  p_expected_offset bigint
+  p_expected_offset bigint,
+  out offsets bigint[],
+  out published_at timestamptz
 )
-returns bigint[]
 language plpgsql
 as $$
 declare
   v_logs integer[];
   v_counts bigint[];
   v_tips bigint[] := '{}';
-  v_offsets bigint[];
   v_next bigint[];
-  v_time timestamptz := gapless.clock();
   v_wake integer[] := '{}';
   v_tip record;
   v_log integer;
 begin
+  published_at := gapless.clock();
   if p_partitions[1] = all (p_partitions) then
     v_logs := p_partitions[1:1];
     v_counts := array[cardinality(p_partitions)];
@@ -55,8 +56,8 @@ begin
     end if;
     v_tips := v_tips || v_tip.log_offset;
     -- Later than what is there, so that the same id in another call names another transaction.
-    v_time := greatest(
-      v_time, v_tip.published_at + case when p_transaction_ids is null then interval '0' else interval '1 microsecond' end
+    published_at := greatest(
+      published_at, v_tip.published_at + case when p_transaction_ids is null then interval '0' else interval '1 microsecond' end
     );
     if v_tip.segment_end < v_tip.log_offset + v_counts[i] then
       perform gapless.create_segments(p_topic_id, v_logs[i], v_tip.log_offset + v_counts[i]);
@@ -68,17 +69,17 @@ begin
   end loop;
 
   if cardinality(v_logs) = 1 then
-    v_offsets := array(select generate_series(v_tips[1] + 1, v_tips[1] + v_counts[1]));
+    offsets := array(select generate_series(v_tips[1] + 1, v_tips[1] + v_counts[1]));
   else
     -- A loop takes less than half the time of a window over the batch, and everybody waits for it.
-    v_offsets := array_fill(0::bigint, array[cardinality(p_partitions)]);
+    offsets := array_fill(0::bigint, array[cardinality(p_partitions)]);
     v_next := array_fill(0::bigint, array[v_logs[cardinality(v_logs)] + 1]);
     for i in 1 .. cardinality(v_logs) loop
       v_next[v_logs[i] + 1] := v_tips[i];
     end loop;
     for i in 1 .. cardinality(p_partitions) loop
       v_next[p_partitions[i] + 1] := v_next[p_partitions[i] + 1] + 1;
-      v_offsets[i] := v_next[p_partitions[i] + 1];
+      offsets[i] := v_next[p_partitions[i] + 1];
     end loop;
   end if;
 
@@ -87,13 +88,13 @@ begin
     headers, datacontenttype, transaction_id, data, data_bytes
   )
   select
-    p_topic_id, e.partition_id, e.log_offset, v_time, coalesce(octet_length(e.data::text), octet_length(e.data_bytes)),
+    p_topic_id, e.partition_id, e.log_offset, insert_events.published_at, coalesce(octet_length(e.data::text), octet_length(e.data_bytes)),
     e.id, e.source, e.type, e.subject, e.event_time, e.key,
     e.headers, e.datacontenttype, e.transaction_id, e.data, e.data_bytes
   from (
     -- Side by side in the list, not in FROM: there all of it would be stored, and read back, before the insert.
     select
-      unnest(p_partitions) as partition_id, unnest(v_offsets) as log_offset, unnest(p_ids) as id,
+      unnest(p_partitions) as partition_id, unnest(insert_events.offsets) as log_offset, unnest(p_ids) as id,
       unnest(p_sources) as source, unnest(p_types) as type, unnest(p_subjects) as subject,
       unnest(p_times) as event_time, unnest(p_keys) as key, unnest(p_headers) as headers,
       unnest(p_datacontenttypes) as datacontenttype, unnest(p_transaction_ids) as transaction_id,
@@ -111,6 +112,5 @@ begin
       p_topic_id || case when cardinality(v_wake) <= 16 then ':' || array_to_string(v_wake, ',') else '' end
     );
   end if;
-  return v_offsets;
 end
 $$;

@@ -1,12 +1,13 @@
 /*
- * Publishes a batch to a topic and returns the partition and offset of each event, in its order.
+ * Publishes a batch to a topic and returns the partition and offset of each event, in its order, the
+ * topic's number, and when all of it was published.
  *
  * Atomic: all of it at consecutive offsets per partition, or none. Arrays are as long as the batch
  * or null; each event has either data or data_bytes. The logs stay locked until the transaction
  * ends: a long transaction should use gapless.publish_at_commit instead.
  *
  * p_idempotency_key, 1 to 255 characters: a second call with the same key and content returns the
- * first answer (replayed), with other content raises GP007; p_fingerprint is what tells contents
+ * first answer (replayed, without a time), with other content raises GP007; p_fingerprint is what tells contents
  * apart, by default a hash of all arguments. p_expected_offset: the tip that the one partition of the
  * batch must have, or GP006. Raises GP001, GP003, GP004, GP008, and 40001 for a snapshot older than the log.
  */
@@ -29,7 +30,9 @@ create or replace function gapless.publish(
   p_fingerprint bytea default null,
   out partitions integer[],
   out offsets bigint[],
-  out replayed boolean
+  out replayed boolean,
+  out topic_id integer,
+  out published_at timestamptz
 )
 language plpgsql
 security definer
@@ -42,12 +45,14 @@ declare
   v_count integer := coalesce(cardinality(p_data), cardinality(p_data_bytes), 0);
   v_fingerprint bytea;
   v_stored gapless.publish_key;
+  v_appended record;
 begin
   if p_partition is null then
     v_topic := gapless.find_topic(p_topic);
   else
     v_topic := gapless.find_partition(p_topic, p_partition);
   end if;
+  publish.topic_id := v_topic.topic_id;
   if v_count = 0 then
     raise exception using errcode = 'GP003', message = 'the batch is empty', detail = '{"field":"data"}';
   end if;
@@ -120,10 +125,12 @@ begin
       else array(select distinct p from unnest(publish.partitions) p order by p)
     end
   );
-  publish.offsets := gapless.append_events(
+  v_appended := gapless.append_events(
     v_topic.topic_id, publish.partitions, p_data, p_data_bytes, p_keys, p_types, p_ids, p_sources, p_subjects,
     p_times, p_headers, p_datacontenttypes, p_transaction_ids, p_expected_offset
   );
+  publish.offsets := v_appended.offsets;
+  publish.published_at := v_appended.published_at;
   publish.replayed := false;
 
   if p_idempotency_key is not null then

@@ -13,6 +13,7 @@ from app.db.groups import GroupStore
 from app.db.listener import Listener
 from app.db.pool import Pool
 from app.db.store import Store
+from app.live.group_commit import GroupCommit
 from app.live.hub import Hub
 from app.model import Event, TailPosition, TopicId
 from app.settings import Settings
@@ -58,6 +59,7 @@ class Live:
         self.store = StagedStore(pool)
         self.listener = Listener(settings)
         self.hub = Hub(self.store, GroupStore(pool), self.listener, SseFrames(), encode_event, settings)
+        self.commits = GroupCommit(self.store, settings, told=self.hub.feed.take)
 
 
 StartLive = Callable[..., Awaitable[Live]]

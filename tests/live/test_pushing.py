@@ -2,72 +2,22 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from random import Random
 
 import asyncpg
 import pytest
 
-from app.live.start import Edge, Plan
-from app.live.streams import Stream
+from app.live.start import Edge
+from tests.live.client import Client, client_of
 from tests.live.conftest import Live, StartLive
 from tests.support.log import create_topic, publish, value
-from tests.support.sse import Message, Parser
 from tests.support.wait import PATIENCE_SECONDS, until
-
-
-class Client:
-    """A stream's connection and its task: `messages` has what came either way."""
-
-    def __init__(self, stream: Stream) -> None:
-        self.ready = True
-        self.broken = False
-        self.pushed = 0
-        self.messages: list[Message] = []
-        self._stream = stream
-        self._parser = Parser()
-        stream.attach(self)
-        self._take(stream.follow.opening())
-        self.task = asyncio.create_task(self._run())
-
-    @property
-    def offsets(self) -> list[int]:
-        return [json.loads(m.data)["offset"] for m in self.messages if m.event == "message"]
-
-    def push(self, data: bytes) -> None:
-        if self.broken:
-            raise ConnectionError("broken")
-        assert self.ready
-        self.pushed += 1
-        self._take(data)
-
-    async def _run(self) -> None:
-        stream = self._stream
-        while not (stream.draining or stream.unauthorized):
-            data = await stream.follow.next(stream)
-            if data is None:
-                break
-            self._take(data)
-
-    def _take(self, data: bytes) -> None:
-        self.messages += self._parser.feed(data)
 
 
 @pytest.fixture
 async def live(start_live: StartLive) -> Live:
     """Neither polls nor pings help a stream on that was forgotten."""
     return await start_live(ping_seconds=3600)
-
-
-@contextmanager
-def client_of(live: Live, plan: Plan) -> Iterator[Client]:
-    with live.hub.streams.stream(plan) as stream:
-        client = Client(stream)
-        try:
-            yield client
-        finally:
-            client.task.cancel()
 
 
 async def test_what_comes_while_a_stream_waits_is_pushed(live: Live, connection: asyncpg.Connection) -> None:

@@ -10,7 +10,9 @@ from app.api.sse import SseFrames
 from app.db.listener import Listener
 from app.db.store import Store
 from app.errors import PartitionNotFound
+from app.live.delivery import Delivery
 from app.live.inspector import Inspector
+from app.live.sleeping import Sleeping
 from app.live.start import Edge
 from app.live.streams import Stream
 from app.live.tail import Tail
@@ -141,7 +143,8 @@ async def test_a_wait_for_a_partition_that_is_not_there_leaves_nothing_watched(
     frames = SseFrames()
     watchlist = Watchlist(frames, ring_max_events=10, ring_max_bytes=1_000)
     inspector = Inspector(store, watchlist)
-    tail = Tail(store, Listener(settings), watchlist, inspector, frames, poll_seconds=3600)
+    sleeping, delivery = Sleeping(Listener(settings), watchlist), Delivery(watchlist, frames)
+    tail = Tail(store, sleeping, watchlist, inspector, delivery, poll_seconds=3600)
     with pytest.raises(PartitionNotFound):
         await tail.wait_beyond("t", 1, 0, asyncio.get_running_loop().time() + PATIENCE_SECONDS)
     assert len(watchlist) == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from app.errors import (
     TransactionSplit,
 )
 from app.live.group_commit import LONE_FLUSHES, MANY_EVENTS, MERGED_FLUSHES, GroupCommit
-from app.model import NewEvent, Published, PublishOptions
+from app.model import NewEvent, Published, PublishOptions, TopicId
 from app.settings import Settings
 from tests.support.wait import until
+
+PUBLISHED_AT = datetime(2015, 9, 12, tzinfo=UTC)
 
 
 class Call:
@@ -56,7 +59,9 @@ class ScriptedLog:
         self.stored += call.data
         last = len(self.stored)
         offsets = list(range(last - len(events) + 1, last + 1))
-        return Published(partitions=[0] * len(events), offsets=offsets)
+        return Published(
+            partitions=[0] * len(events), offsets=offsets, topic_id=TopicId(1), published_at=PUBLISHED_AT
+        )
 
     async def land_all(self) -> None:
         """Let the first call go, and every later one at once."""

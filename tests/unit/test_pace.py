@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.live.pace import Pace
+from app.live.pace import BURST_FACTOR, COST_FACTOR, Pace
 
 
 class Cycles:
@@ -13,7 +13,15 @@ class Cycles:
         self._processor = 0.0
         self._now = 0.0
 
-    def run(self, *, reading: float, delivering: float, delivered: int = 1, times: int = 50) -> float:
+    def run(
+        self,
+        *,
+        reading: float,
+        delivering: float,
+        delivered: int = 1,
+        times: int = 50,
+        factor: float = COST_FACTOR,
+    ) -> float:
         """The pause after so many."""
         for _ in range(times):
             self._now = max(self._now, self.pace.next_start)
@@ -23,7 +31,7 @@ class Cycles:
             self.pace.deliver()
             self._processor += delivering
             self._now += delivering
-            self.pace.end(delivered, 1)
+            self.pace.end(delivered, 1, factor)
         return self.pace.pause
 
 
@@ -33,6 +41,13 @@ class Cycles:
 )
 def test_a_pause_goes_by_the_cost_of_a_cycle(reading: float, delivering: float, pause: float) -> None:
     assert Cycles().run(reading=reading, delivering=delivering) == pytest.approx(pause, rel=0.01)
+
+
+def test_many_events_at_once_may_make_longer_pauses_but_no_long_ones() -> None:
+    assert Cycles().run(reading=0.001, delivering=0.002, factor=BURST_FACTOR) == pytest.approx(
+        0.0189, rel=0.01
+    )
+    assert Cycles().run(reading=0.001, delivering=0.01, factor=BURST_FACTOR) == pytest.approx(0.04)
 
 
 def test_what_the_loop_does_during_a_read_never_makes_a_long_pause() -> None:

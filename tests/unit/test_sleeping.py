@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import cast
 
+from app.live.bucket import HOT_READS, HOT_SECONDS, Cursor
 from app.live.protocols import Frames
 from app.live.signal import Signal
 from app.live.sleeping import Sleeping
@@ -56,6 +57,38 @@ async def test_a_log_is_not_read_again_and_again_without_a_connection() -> None:
     assert not watchlist.dirty
 
 
+async def test_a_log_that_gets_much_without_reading_is_kept_awake() -> None:
+    watchlist, sleeper, sleeping, cursor = await _one_asleep()
+    watchlist.changed.clear()
+    for number in range(HOT_READS + 1):
+        sleeping.record_fed(2.0 + number * HOT_SECONDS / 2, [(cursor, 1)], 0.0)
+    assert await watchlist.changed.wait_until(0.0)
+    await sleeping.settle(2.1)
+    assert sleeper.asleep == set()
+
+
+async def test_a_log_awake_is_read_only_once_it_got_nothing_for_a_while() -> None:
+    watchlist, _, sleeping, cursor = await _one_asleep()
+    for number in range(HOT_READS + 1):
+        sleeping.record_fed(2.0 + number * HOT_SECONDS / 2, [(cursor, 1)], 0.0)
+    cursor.quiet_until = 2.05
+    await sleeping.settle(2.04)
+    assert cursor not in watchlist.dirty
+    await sleeping.settle(2.06)
+    assert cursor in watchlist.dirty
+
+
+async def _one_asleep() -> tuple[Watchlist, OneSession, Sleeping, Cursor]:
+    watchlist = Watchlist(cast(Frames, None), ring_max_events=1, ring_max_bytes=1)
+    sleeper = OneSession(lambda: None)
+    sleeping = Sleeping(sleeper, watchlist)
+    (cursor,) = _want(watchlist, 1).cursors
+    await sleeping.settle(1.0)
+    _read_nothing(watchlist, sleeping, 1.0)
+    assert sleeper.asleep == {1}
+    return watchlist, sleeper, sleeping, cursor
+
+
 def _want(watchlist: Watchlist, number: int) -> Watched:
     now = datetime.now(UTC)
     topic = Topic(
@@ -80,4 +113,4 @@ def _read_nothing(watchlist: Watchlist, sleeping: Sleeping, now: float) -> None:
     for cursor in cursors:
         cursor.dirty = False
         del watchlist.dirty[cursor]
-    sleeping.record(now, [(cursor, 0) for cursor in cursors], 0.0)
+    sleeping.record_read(now, [(cursor, 0) for cursor in cursors], 0.0)

@@ -1,0 +1,126 @@
+"""What this process published itself, delivered without being read back.
+
+A publish answers, after its commit, with the offsets of its events, and logs have no gaps: where the
+first of them comes right after what the tail has, nothing is between. All else is left to the tail,
+which is told to look.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from app.live.bucket import AWAKE_READ_SECONDS, Cursor
+from app.live.delivery import Delivery
+from app.live.pace import BURST_FACTOR, COST_FACTOR, Pace
+from app.live.signal import Signal
+from app.live.sleeping import Sleeping
+from app.live.watchlist import Watchlist
+from app.model import Event, NewEvent, Offset, Published
+
+MAX_EVENTS = 1_000
+MAX_BYTES = 1024 * 1024
+"""In one piece; beyond that, batches are left to the tail, which takes them in portions."""
+BURST_EVENTS = 10
+"""Where so many come at once, fewer and larger pieces save more than they delay."""
+
+
+class Feed:
+    """Nobody is woken unless `run` runs, in the loop that calls `take`."""
+
+    def __init__(self, watchlist: Watchlist, delivery: Delivery, sleeping: Sleeping) -> None:
+        self._watchlist = watchlist
+        self._delivery = delivery
+        self._sleeping = sleeping
+        self._pace = Pace()
+        self._changed = Signal()
+        self._taken: list[tuple[Sequence[NewEvent], Published]] = []
+        self._taken_events = 0
+        self._taken_bytes = 0
+
+    def take(self, events: Sequence[NewEvent], published: Published) -> None:
+        """A batch that was committed; answers that come in another order than their commits do no harm."""
+        watched = self._watchlist.by_id(published.topic_id)
+        if watched is None or published.published_at is None:
+            return
+        size = sum(event.size for event in events)
+        if self._taken_events + len(events) > MAX_EVENTS or self._taken_bytes + size > MAX_BYTES:
+            for partition in set(published.partitions):
+                self._watchlist.read(watched.cursors[partition])
+            return
+        self._taken_events += len(events)
+        self._taken_bytes += size
+        # The publish that calls this has the next batch to send: nothing is made of this one before.
+        self._taken.append((events, published))
+        self._changed.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            wait = self._pace.next_start - self._now()
+            if wait > 0:
+                await asyncio.sleep(wait)
+            self._pace.start(self._now())
+            self._pace.deliver()
+            taken, self._taken = self._taken, []
+            self._taken_events = self._taken_bytes = 0
+            fed: dict[Cursor, int] = {}
+            for events, published in taken:
+                for cursor, count in self._deliver(events, published):
+                    fed[cursor] = fed.get(cursor, 0) + count
+            self._delivery.wake()
+            # Who was woken takes a first step now, and connections go on writing: part of what it costs.
+            await asyncio.sleep(0)
+            count = sum(fed.values())
+            self._pace.end(count, 0, BURST_FACTOR if count >= BURST_EVENTS else COST_FACTOR)
+            now = self._now()
+            for cursor in fed:
+                cursor.quiet_until = now + self._pace.pause + AWAKE_READ_SECONDS
+            self._sleeping.record_fed(now, fed.items(), self._pace.pause)
+
+    def _deliver(self, events: Sequence[NewEvent], published: Published) -> Iterator[tuple[Cursor, int]]:
+        """Yields how many events each log got."""
+        watched = self._watchlist.by_id(published.topic_id)
+        at = published.published_at
+        if watched is None or at is None:
+            return
+        places: dict[int, list[int]] = {}
+        for place, partition in enumerate(published.partitions):
+            places.setdefault(partition, []).append(place)
+        for partition, of_log in places.items():
+            cursor = watched.cursors[partition]
+            first, last = published.offsets[of_log[0]], published.offsets[of_log[-1]]
+            if last <= cursor.tip or not cursor.wanted:
+                continue
+            if first != cursor.tip + 1:
+                self._watchlist.read(cursor)
+                continue
+            topic, offsets = watched.topic.name, published.offsets
+            new = [_stored(topic, partition, offsets[place], at, events[place]) for place in of_log]
+            self._delivery.add(watched, cursor, new)
+            yield cursor, len(new)
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _stored(topic: str, partition: int, offset: int, published_at: datetime, event: NewEvent) -> Event:
+    """The event as a read would find it."""
+    return Event(
+        topic=topic,
+        partition=partition,
+        offset=Offset(offset),
+        published_at=published_at,
+        id=event.id,
+        source=event.source,
+        type=event.type,
+        subject=event.subject,
+        time=event.time,
+        key=event.key,
+        headers=event.headers,
+        datacontenttype=event.datacontenttype,
+        data=event.data,
+        data_bytes=event.data_bytes,
+        transaction_id=event.transaction_id,
+    )
