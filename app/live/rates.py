@@ -33,17 +33,23 @@ class Rate:
 
         More than a burst is given to a full bucket, which then is in debt: it would never be given else.
         """
-        seconds = self.seconds_until(name, amount)
-        if not seconds and name is not None and self._per_second:
-            self._bucket(name).level -= amount
+        if name is None or not self._per_second:
+            return 0.0
+        bucket = self._bucket(name)
+        seconds = self._wait(bucket, amount)
+        if not seconds:
+            bucket.level -= amount
         return seconds
 
     def seconds_until(self, name: str | None, amount: float) -> float:
         """0 when the amount could be taken now."""
         if name is None or not self._per_second:
             return 0.0
-        missing = min(amount, self._burst) - self._bucket(name).level
-        return max(0.0, missing / self._per_second)
+        return self._wait(self._bucket(name), amount)
+
+    def _wait(self, bucket: _Bucket, amount: float) -> float:
+        missing = (amount if amount < self._burst else self._burst) - bucket.level
+        return missing / self._per_second if missing > 0 else 0.0
 
     def _bucket(self, name: str) -> _Bucket:
         """As full as it is now."""
@@ -53,7 +59,8 @@ class Rate:
             if len(self._buckets) >= MOST_BUCKETS:
                 self._forget_full(now)
             found = self._buckets[name] = _Bucket(self._burst, now)
-        found.level = min(self._burst, found.level + (now - found.at) * self._per_second)
+        level = found.level + (now - found.at) * self._per_second
+        found.level = level if level < self._burst else self._burst
         found.at = now
         return found
 
