@@ -36,7 +36,7 @@ class NewEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """An event read back from its log; `headers` and `data` are JSON text."""
+    """An event as it stands in its log; `headers` and `data` are JSON text."""
 
     topic: str
     partition: int

@@ -70,8 +70,9 @@ def load(folder: Path | None = None) -> Scripts:
         raise MigrationFailed(
             f"The files in {root / 'migrations'} are not numbered 0001, 0002, … without gaps."
         )
-    files = [*sorted((root / "functions").glob("*.sql")), *sorted((root / "views").glob("*.sql"))]
-    files += [path for path in (root / "roles.sql",) if path.is_file()]
+    folders = ("functions", "views")
+    files = [root / "outdated.sql", *(p for f in folders for p in sorted((root / f).glob("*.sql")))]
+    files = [path for path in (*files, root / "roles.sql") if path.is_file()]
     text = "\n".join(f"-- {path.relative_to(root)}\n{path.read_text('utf-8')}" for path in files)
     return Scripts(migrations, Script(0, "functions, views and roles", text, _digest(text)))
 

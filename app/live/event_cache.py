@@ -1,7 +1,7 @@
 """Events as JSON, for all groups of a process: what one of them has read costs the others nothing.
 
-A claim tells which offsets it leased; this is where their bytes come from. Events that the tail reads
-for somebody who waits are put in as they come. The oldest go when there are too many bytes.
+A claim tells which offsets it leased; this is where their bytes come from. Events that come
+while somebody waits are put in as they come. The oldest go when there are too many bytes.
 """
 
 import asyncio

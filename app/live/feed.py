@@ -8,14 +8,22 @@ which is told to look.
 import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
+from typing import NamedTuple
 
+import structlog
+
+from app.live.arrivals import Arrivals
 from app.live.bucket import AWAKE_READ_SECONDS, Cursor
-from app.live.delivery import Delivery
 from app.live.pace import BURST_FACTOR, COST_FACTOR, Pace
 from app.live.signal import Signal
 from app.live.sleeping import Sleeping
+from app.live.watched import Watched
 from app.live.watchlist import Watchlist
 from app.model import Event, NewEvent, Offset, Published
+from app.outage import Outage
+
+log = structlog.get_logger(__name__)
 
 MAX_EVENTS = 1_000
 MAX_BYTES = 1024 * 1024
@@ -27,82 +35,103 @@ BURST_EVENTS = 10
 class Feed:
     """Nobody is woken unless `run` runs, in the loop that calls `take`."""
 
-    def __init__(self, watchlist: Watchlist, delivery: Delivery, sleeping: Sleeping) -> None:
+    def __init__(self, watchlist: Watchlist, arrivals: Arrivals, sleeping: Sleeping) -> None:
         self._watchlist = watchlist
-        self._delivery = delivery
+        self._arrivals = arrivals
         self._sleeping = sleeping
         self._pace = Pace()
         self._changed = Signal()
-        self._taken: list[tuple[Sequence[NewEvent], Published]] = []
-        self._taken_events = 0
-        self._taken_bytes = 0
+        self._taken: list[_Batch] = []
+        self._events = 0
+        self._bytes = 0
 
     def take(self, events: Sequence[NewEvent], published: Published) -> None:
         """A batch that was committed; answers that come in another order than their commits do no harm."""
         watched = self._watchlist.by_id(published.topic_id)
         if watched is None or published.published_at is None:
             return
-        size = sum(event.size for event in events)
-        if self._taken_events + len(events) > MAX_EVENTS or self._taken_bytes + size > MAX_BYTES:
-            for partition in set(published.partitions):
-                self._watchlist.read(watched.cursors[partition])
+        size = sum(event.size + len(event.headers or "") for event in events)
+        if self._events + len(events) > MAX_EVENTS or self._bytes + size > MAX_BYTES:
+            self._watchlist.heard(published.topic_id, set(published.partitions))
             return
-        self._taken_events += len(events)
-        self._taken_bytes += size
+        self._events += len(events)
+        self._bytes += size
         # The publish that calls this has the next batch to send: nothing is made of this one before.
-        self._taken.append((events, published))
+        self._taken.append(_Batch(watched, events, published, published.published_at))
         self._changed.set()
 
+    def clear(self) -> None:
+        """Leave what was taken to the tail."""
+        self._taken = []
+        self._events = self._bytes = 0
+
     async def run(self) -> None:
+        outage = Outage(partial(log.warning, "feed_failed"))
         while True:
             await self._changed.wait()
             self._changed.clear()
             wait = self._pace.next_start - self._now()
             if wait > 0:
                 await asyncio.sleep(wait)
-            self._pace.start(self._now())
-            self._pace.deliver()
-            taken, self._taken = self._taken, []
-            self._taken_events = self._taken_bytes = 0
-            fed: dict[Cursor, int] = {}
-            for events, published in taken:
-                for cursor, count in self._deliver(events, published):
-                    fed[cursor] = fed.get(cursor, 0) + count
-            self._delivery.wake()
-            # Who was woken takes a first step now, and connections go on writing: part of what it costs.
-            await asyncio.sleep(0)
-            count = sum(fed.values())
-            self._pace.end(count, 0, BURST_FACTOR if count >= BURST_EVENTS else COST_FACTOR)
-            now = self._now()
-            for cursor in fed:
-                cursor.quiet_until = now + self._pace.pause + AWAKE_READ_SECONDS
-            self._sleeping.record_fed(now, fed.items(), self._pace.pause)
+            try:
+                await self._round()
+            except Exception as error:
+                # Nothing is lost: whatever was not delivered is still to be read.
+                self._watchlist.read_all()
+                outage.failed(repr(error))
+            else:
+                outage.worked()
 
-    def _deliver(self, events: Sequence[NewEvent], published: Published) -> Iterator[tuple[Cursor, int]]:
+    async def _round(self) -> None:
+        self._pace.start(self._now())
+        self._pace.deliver()
+        taken = self._taken
+        self.clear()
+        fed: dict[Cursor, int] = {}
+        for batch in taken:
+            for cursor, count in self._deliver(batch):
+                fed[cursor] = fed.get(cursor, 0) + count
+        self._arrivals.wake()
+        # Who was woken takes a first step now, and connections go on writing: part of what it costs.
+        await asyncio.sleep(0)
+        count = sum(fed.values())
+        self._pace.end(count, 0, BURST_FACTOR if count >= BURST_EVENTS else COST_FACTOR)
+        now = self._now()
+        for cursor in fed:
+            cursor.quiet_until = now + self._pace.pause + AWAKE_READ_SECONDS
+        self._sleeping.record_fed(now, fed.items(), self._pace.pause)
+
+    def _deliver(self, batch: "_Batch") -> Iterator[tuple[Cursor, int]]:
         """Yields how many events each log got."""
-        watched = self._watchlist.by_id(published.topic_id)
-        at = published.published_at
-        if watched is None or at is None:
-            return
+        watched, events, published, at = batch
         places: dict[int, list[int]] = {}
         for place, partition in enumerate(published.partitions):
             places.setdefault(partition, []).append(place)
         for partition, of_log in places.items():
-            cursor = watched.cursors[partition]
+            cursor = watched.cursor(partition)
             first, last = published.offsets[of_log[0]], published.offsets[of_log[-1]]
-            if last <= cursor.tip or not cursor.wanted:
+            if cursor is None or last <= cursor.tip:
                 continue
-            if first != cursor.tip + 1:
+            if not cursor.wanted or first != cursor.tip + 1:
                 self._watchlist.read(cursor)
                 continue
             topic, offsets = watched.topic.name, published.offsets
             new = [_stored(topic, partition, offsets[place], at, events[place]) for place in of_log]
-            self._delivery.add(watched, cursor, new)
+            self._arrivals.add(watched, cursor, new)
             yield cursor, len(new)
 
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
+
+
+class _Batch(NamedTuple):
+    """A topic that is watched anew has another `Watched`, which this batch is not for."""
+
+    watched: Watched
+    events: Sequence[NewEvent]
+    published: Published
+    at: datetime
 
 
 def _stored(topic: str, partition: int, offset: int, published_at: datetime, event: NewEvent) -> Event:

@@ -47,8 +47,8 @@ class Log(Protocol):
     async def publish(self, topic: str, events: Sequence[NewEvent], options: PublishOptions) -> Published: ...
 
 
-Told = Callable[[Sequence[NewEvent], Published], object]
-"""Who is told of each batch that is committed."""
+Committed = Callable[[Sequence[NewEvent], Published], object]
+"""What is called for each batch after its commit."""
 
 
 class _Request:
@@ -169,10 +169,10 @@ class GroupCommit:
     """A topic costs something only while its requests are waiting or running."""
 
     def __init__(
-        self, log: Log, settings: Settings, metrics: Metrics = NOBODY, told: Told | None = None
+        self, log: Log, settings: Settings, metrics: Metrics = NOBODY, committed: Committed | None = None
     ) -> None:
         self._log = log
-        self._told = told
+        self._committed = committed
         self._metrics = metrics
         self._settings = settings
         kept = min(KEPT_CONNECTIONS, max(0, settings.pool_max - 4) // 2)
@@ -263,7 +263,7 @@ class GroupCommit:
             if not published.replayed:
                 self._metrics.published(topic, len(published.offsets))
             taken[0].accept(published)
-            self._tell(taken[0].events, published)
+            self._note(taken[0].events, published)
             return
         events = [event for request in taken for event in request.events]
         published = await self._log.publish(topic, events, NO_OPTIONS)
@@ -279,11 +279,11 @@ class GroupCommit:
                     published_at=published.published_at,
                 )
             )
-        self._tell(events, published)
+        self._note(events, published)
 
-    def _tell(self, events: Sequence[NewEvent], published: Published) -> None:
-        if self._told is not None:
-            self._told(events, published)
+    def _note(self, events: Sequence[NewEvent], published: Published) -> None:
+        if self._committed is not None:
+            self._committed(events, published)
 
     async def _one_by_one(self, topic: str, taken: list[_Request]) -> None:
         """Find out which request of a refused call was at fault; the others still land."""

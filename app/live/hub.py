@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Collection
 
+from app.live.arrivals import Arrivals
 from app.live.claims import Claims
-from app.live.delivery import Delivery
 from app.live.event_cache import Encode, EventCache
 from app.live.feed import Feed
 from app.live.history import History
@@ -42,14 +42,14 @@ class Hub:
         )
         self._inspector = Inspector(store, self._watchlist)
         sleeping = Sleeping(sleeper, self._watchlist)
-        delivery = Delivery(self._watchlist, frames, metrics)
-        self.feed = Feed(self._watchlist, delivery, sleeping)
+        arrivals = Arrivals(self._watchlist, frames, metrics)
+        self.feed = Feed(self._watchlist, arrivals, sleeping)
         self.tail = Tail(
             store,
             sleeping,
             self._watchlist,
             self._inspector,
-            delivery,
+            arrivals,
             poll_seconds=settings.poll_seconds,
         )
         lookup = Lookup(store)
@@ -105,5 +105,6 @@ class Hub:
         self._watchlist.read_all()
         self._inspector.suspect_all()
         # It may be another database now.
+        self.feed.clear()
         self.claims.cache.clear()
         self.claims.wake_all()

@@ -1,4 +1,4 @@
-"""How often the tail may read: at once after a pause, at spaced intervals under load."""
+"""How often events are delivered: at once after a pause, at spaced intervals under load."""
 
 import time
 from collections.abc import Callable

@@ -94,6 +94,7 @@ class Sleeping:
             if bucket is None:
                 continue
             bucket.cursors.discard(cursor)
+            cursor.bucket = None
             if not bucket.cursors:
                 del self._buckets[bucket.key]
                 if bucket.asleep:

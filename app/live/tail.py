@@ -1,10 +1,9 @@
-"""The one reader of new events in a process: everything that waits is woken from here.
+"""The one reader of new events in a process: all that its own publishes did not feed already (`feed`).
 
-Each cycle reads all logs that may have news in one call and delivers what is there, but for what the
-process published itself and has delivered already (`feed`). Before the tail stops reading a log it
-takes the log's sleep lock and reads once more: a publisher that comes later finds the lock and sends
-a notification, one that came earlier has committed before the lock is granted. So no wake-up is lost,
-and the poll is only a net under a connection that died unnoticed.
+Each cycle reads all logs that may have news in one call and delivers what is there. Before the tail
+stops reading a log it takes the log's sleep lock and reads once more: a publisher that comes later
+finds the lock and sends a notification, one that came earlier has committed before the lock is
+granted. So no wake-up is lost, and the poll is only a net under a connection that died unnoticed.
 """
 
 import asyncio
@@ -15,8 +14,8 @@ import structlog
 
 from app.backoff import Backoff
 from app.errors import PartitionNotFound, is_told
+from app.live.arrivals import Arrivals
 from app.live.bucket import Cursor
-from app.live.delivery import Delivery
 from app.live.inspector import Inspector
 from app.live.pace import Pace
 from app.live.protocols import LogReader
@@ -47,7 +46,7 @@ class Tail:
         sleeping: Sleeping,
         watchlist: Watchlist,
         inspector: Inspector,
-        delivery: Delivery,
+        arrivals: Arrivals,
         *,
         poll_seconds: float,
     ) -> None:
@@ -55,7 +54,7 @@ class Tail:
         self._sleeping = sleeping
         self._watchlist = watchlist
         self._inspector = inspector
-        self._delivery = delivery
+        self._arrivals = arrivals
         self._poll_seconds = poll_seconds
         self._poll_at = 0.0
         self._polled = 0
@@ -187,7 +186,7 @@ class Tail:
         asked = {}
         for cursor, position in zip(cursors, positions, strict=True):
             watched = self._watchlist.by_id(cursor.topic_id)
-            if watched is not None:
+            if watched is not None and watched.cursor(cursor.partition) is cursor:
                 asked[cursor.log] = (watched, cursor, position)
         # By number: a topic and the one that had its name before it may both be watched.
         for key, group in groupby(events, key=lambda found: (found[0], found[1].partition)):
@@ -195,17 +194,20 @@ class Tail:
                 continue
             watched, cursor, position = asked[key]
             news = [event for _, event in group]
-            found[cursor] = len(news)
+            count = len(news)
             if cursor.position < position:
                 # It was moved back while the read was under way, so this is not what comes next.
                 self._watchlist.read(cursor)
                 continue
-            if cursor.position > position:
+            fed = cursor.position > position
+            if fed:
                 news = [event for event in news if event.offset > cursor.tip]
-            size = self._delivery.add(watched, cursor, news) if news else 0
-            if found[cursor] >= limit or size >= max_bytes:
+            found[cursor] = len(news)
+            size = self._arrivals.add(watched, cursor, news) if news else 0
+            # What was left out counts too, and its bytes are not known.
+            if fed or count >= limit or size >= max_bytes:
                 self._watchlist.read(cursor)
-        self._delivery.wake()
+        self._arrivals.wake()
         return found
 
     @staticmethod

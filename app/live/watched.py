@@ -44,6 +44,10 @@ class Watched:
     def followers(self) -> int:
         return len(self._followers)
 
+    def cursor(self, partition: int) -> Cursor | None:
+        """None for a partition that the topic does not have: of another with its number, after a restore."""
+        return self.cursors[partition] if 0 <= partition < len(self.cursors) else None
+
     def open_ring(self, ring: Ring) -> None:
         self.ring = ring
         for cursor, tip in zip(self.cursors, ring.seen, strict=True):

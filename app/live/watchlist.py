@@ -121,11 +121,10 @@ class Watchlist:
         watched = self._topics.get(topic_id)
         if watched is None:
             return
-        count = len(watched.cursors)
         coalesced = 0
-        for partition in range(count) if partitions is None else partitions:
-            if 0 <= partition < count:
-                cursor = watched.cursors[partition]
+        for partition in range(len(watched.cursors)) if partitions is None else partitions:
+            cursor = watched.cursor(partition)
+            if cursor is not None:
                 coalesced += cursor.dirty
                 self.read(cursor)
         if coalesced:

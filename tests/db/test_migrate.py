@@ -16,6 +16,7 @@ from app.db.scripts import LOCK_KEY, load, script, sql_folder
 from app.db.uninstall import ROLES, uninstall
 from app.errors import DatabaseUnavailable, MigrationFailed, SchemaOutdated, UnsupportedDatabase
 from tests.support.databases import Databases, database_name
+from tests.support.wait import until_blocked
 
 # What a database holds, but for the times at which it was migrated.
 CATALOG = """
@@ -163,6 +164,36 @@ async def test_a_changed_function_alone_is_applied(empty_dsn: str, folder: Path)
         assert await connection.fetchval("select gapless.added()") == 7
 
 
+async def test_a_function_that_answers_more_than_before_is_never_missing(
+    empty_dsn: str, folder: Path
+) -> None:
+    """The database has the function of a version that answered less, and a caller waits for the upgrade."""
+    await migrate(empty_dsn, folder=folder)
+    arguments = ", ".join(["text[]"] * 5)
+    old = f"json[], {arguments}, timestamptz[], json[], text[], text[], bytea[], integer, bigint, text, bytea"
+    async with connected(empty_dsn) as one, connected(empty_dsn) as other:
+        await one.execute("select gapless.create_topic('t')")
+        await one.execute(f"drop function gapless.publish(text, {old})")
+        await one.execute(
+            f"create function gapless.publish(text, {old}, out replayed boolean)"
+            f" language sql as 'select false'"
+        )
+        await one.execute("update gapless.schema_migration set sha256 = '' where version = 0")
+        # The upgrade has dropped the old function when it comes to note what it did.
+        async with one.transaction():
+            await one.execute("lock table gapless.schema_migration in share mode")
+            upgrade = asyncio.create_task(migrate(empty_dsn, folder=folder))
+            await until_blocked(other, "gapless-migrate")
+            call = "select gapless.publish('t', array['1']::json[]" + ", null" * 14 + ")"
+            assert await other.fetchval(call) is False
+        assert await upgrade == ["functions, views and roles"]
+        row = await other.fetchrow("select * from gapless.publish('t', array['1']::json[])")
+        assert row is not None
+        assert (row["offsets"], row["topic_id"]) == ([1], 1)
+        assert row["published_at"] is not None
+    assert await migrate(empty_dsn, folder=folder) == []
+
+
 async def test_a_migration_that_cannot_run_in_a_transaction_runs_without(
     empty_dsn: str, folder: Path
 ) -> None:
@@ -227,7 +258,11 @@ async def test_the_script_for_psql_does_what_the_runner_does(
 
 async def test_the_files_apply_one_by_one_with_psql(empty_dsn: str, databases: Databases) -> None:
     root = sql_folder()
-    files = [*sorted(root.glob("migrations/*.sql")), *sorted(root.glob("functions/*.sql"))]
+    files = [
+        *sorted(root.glob("migrations/*.sql")),
+        root / "outdated.sql",
+        *sorted(root.glob("functions/*.sql")),
+    ]
     files += [*sorted(root.glob("views/*.sql")), root / "roles.sql"]
     async with connected(empty_dsn) as connection:
         await connection.execute(f"alter database {database_name(empty_dsn)} set check_function_bodies = off")

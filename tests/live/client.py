@@ -5,10 +5,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import asyncpg
+
 from app.live.start import Plan
 from app.live.streams import Stream
 from tests.live.conftest import Live
 from tests.support.sse import Message, Parser
+from tests.support.wait import until, until_asleep
 
 
 class Client:
@@ -60,3 +63,18 @@ def client_of(live: Live, plan: Plan) -> Iterator[Client]:
             yield client
         finally:
             client.task.cancel()
+
+
+async def heard_everything(live: Live, connection: asyncpg.Connection) -> None:
+    """What was sent before has arrived: answers come after notifications on the same connection."""
+    await connection.execute("select 1")
+    await live.listener.sleep_keys([])
+    await live.listener.sleep([])
+
+
+async def quiet(live: Live, connection: asyncpg.Connection, logs: int = 1) -> None:
+    """The tail sleeps on so many logs, and its last look at them is over."""
+    await until_asleep(connection, logs)
+    # The answer that it has the locks came before.
+    await heard_everything(live, connection)
+    await until(lambda: live.idle)

@@ -59,7 +59,12 @@ class Live:
         self.store = StagedStore(pool)
         self.listener = Listener(settings)
         self.hub = Hub(self.store, GroupStore(pool), self.listener, SseFrames(), encode_event, settings)
-        self.commits = GroupCommit(self.store, settings, told=self.hub.feed.take)
+        self.commits = GroupCommit(self.store, settings, committed=self.hub.feed.take)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the tail is reading nothing, and has nothing to read."""
+        return not (self.store.reading or self.hub._watchlist.dirty)
 
 
 StartLive = Callable[..., Awaitable[Live]]

@@ -1,7 +1,7 @@
 """What a process publishes itself reaches its readers without being read back, and nothing twice."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -13,11 +13,11 @@ from app.api.wire import encode_event
 from app.live.feed import MAX_EVENTS
 from app.live.group_commit import NO_OPTIONS
 from app.live.start import Edge
-from app.model import Event, NewEvent, Published, PublishOptions
-from tests.live.client import Client, client_of
+from app.model import NewEvent, Published, PublishOptions
+from tests.live.client import Client, client_of, heard_everything, quiet
 from tests.live.conftest import Live, StartLive
 from tests.support.log import create_topic, publish, value
-from tests.support.wait import PATIENCE_SECONDS, asleep, until, until_asleep
+from tests.support.wait import PATIENCE_SECONDS, asleep, until
 
 
 def batch(*data: str, key: str | None = None) -> list[NewEvent]:
@@ -28,12 +28,6 @@ def batch(*data: str, key: str | None = None) -> list[NewEvent]:
 async def live(start_live: StartLive) -> Live:
     """Neither polls nor pings help a stream on that was forgotten."""
     return await start_live(ping_seconds=3600)
-
-
-async def _quiet(live: Live, connection: asyncpg.Connection) -> None:
-    """The tail sleeps on the one log, and its last look is over."""
-    await until_asleep(connection)
-    await until(lambda: not live.store.reading)
 
 
 def _has_so_many(client: Client, count: int) -> bool:
@@ -49,7 +43,7 @@ async def test_what_the_process_published_is_delivered_while_nothing_can_be_read
 ) -> None:
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
-        await _quiet(live, connection)
+        await quiet(live, connection)
         live.store.may_ask.clear()
         for number in range(1, 4):
             await live.commits.publish("t", batch(str(number)))
@@ -65,7 +59,7 @@ async def test_a_waiting_read_is_woken_by_what_the_process_published(
     await create_topic(connection)
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     waiting = asyncio.create_task(live.hub.tail.wait_beyond("t", 0, 0, deadline))
-    await _quiet(live, connection)
+    await quiet(live, connection)
     live.store.may_ask.clear()
     await live.commits.publish("t", batch("1"))
     assert await waiting
@@ -73,8 +67,6 @@ async def test_a_waiting_read_is_woken_by_what_the_process_published(
 
 async def test_what_is_delivered_is_what_a_read_finds(live: Live, connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=3)
-    delivered: list[Event] = []
-    add = live.hub.feed._delivery.add
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
     full = NewEvent(
         data=' { "a" : 1.10, "a" : "\\u2028🙂" }\n',
@@ -94,27 +86,15 @@ async def test_what_is_delivered_is_what_a_read_finds(live: Live, connection: as
         NewEvent(data_bytes=b"\0\xff"),
         *batch("null"),
     ]
-    with client_of(live, plan) as client, pytest.MonkeyPatch.context() as patch:
-
-        def note(watched: object, cursor: object, events: Sequence[Event]) -> int:
-            delivered.extend(events)
-            return add(watched, cursor, events)  # type: ignore[arg-type]
-
-        patch.setattr(live.hub.feed._delivery, "add", note)
-        await until_asleep(connection, 3)
-        await until(lambda: not live.store.reading)
+    with client_of(live, plan) as client:
+        await quiet(live, connection, 3)
         live.store.may_ask.clear()
         await live.commits.publish("t", events)
-        await until(lambda: len(client.offsets) == len(events))
+        await until(partial(_has_so_many, client, len(events)))
         live.store.may_ask.set()
     read = [e for p in range(3) for e in await live.store.read_events("t", p, 1, 10, 1 << 20)]
     assert len(read) == len(events)
-    assert sorted(delivered, key=_place) == read
-    assert [encode_event(e) for e in sorted(delivered, key=_place)] == [encode_event(e) for e in read]
-
-
-def _place(event: Event) -> tuple[int, int]:
-    return event.partition, event.offset
+    assert sorted(m.data for m in client.messages) == sorted(encode_event(e).decode() for e in read)
 
 
 async def test_a_batch_behind_somebody_elses_waits_for_that_one(
@@ -122,7 +102,7 @@ async def test_a_batch_behind_somebody_elses_waits_for_that_one(
 ) -> None:
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
-        await _quiet(live, connection)
+        await quiet(live, connection)
         live.store.may_ask.clear()
         await publish(connection, "1")
         await live.commits.publish("t", batch("2"))
@@ -137,7 +117,7 @@ async def test_answers_in_another_order_than_the_commits_do_no_harm(
 ) -> None:
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
-        await _quiet(live, connection)
+        await quiet(live, connection)
         live.store.may_ask.clear()
         first, second = batch("1", "2"), batch("3")
         answers = [await live.store.publish("t", events, NO_OPTIONS) for events in (first, second)]
@@ -153,7 +133,7 @@ async def test_a_read_under_way_repeats_nothing_and_skips_nothing(
 ) -> None:
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
-        await _quiet(live, connection)
+        await quiet(live, connection)
         live.store.may_answer.clear()
         events = batch("1")
         answer = await live.store.publish("t", events, NO_OPTIONS)
@@ -166,6 +146,33 @@ async def test_a_read_under_way_repeats_nothing_and_skips_nothing(
         live.hub.feed.take(events, answer)
         await live.commits.publish("t", batch("3"))
         await until(_has(client, 1, 2, 3))
+
+
+async def test_what_a_read_left_out_behind_own_events_is_read_next(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    """The read is cut off by its bytes, and part of them came on the quick way meanwhile."""
+    await create_topic(connection)
+    megabyte = '"' + "x" * 1_000_000 + '"'
+    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
+        await quiet(live, connection)
+        live.store.may_answer.clear()
+        await publish(connection, "0")
+        await until(lambda: live.store.held == 1)
+        events = batch('"' + "x" * 900_000 + '"')
+        answer = await live.store.publish("t", events, NO_OPTIONS)
+        await publish(connection, *[megabyte] * 10)
+        await heard_everything(live, connection)
+        live.store.may_ask.clear()
+        live.store.may_answer.set()
+        await until(lambda: live.store.held == 2)
+        live.store.may_answer.clear()
+        live.store.may_ask.set()
+        await until(lambda: live.store.held == 3)
+        live.hub.feed.take(events, answer)
+        await until(_has(client, 1, 2))
+        live.store.may_answer.set()
+        await until(_has(client, *range(1, 13)))
 
 
 async def test_a_replayed_batch_is_not_delivered_again(live: Live, connection: asyncpg.Connection) -> None:
@@ -183,7 +190,7 @@ async def test_a_batch_too_large_for_one_piece_comes_whole(
 ) -> None:
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
-        await _quiet(live, connection)
+        await quiet(live, connection)
         live.store.may_ask.clear()
         await live.commits.publish("t", batch(*["0"] * (MAX_EVENTS + 1)))
         await live.commits.publish("t", batch(*['"' + "x" * 700_000 + '"'] * 2))
@@ -218,7 +225,7 @@ async def test_publishers_of_a_busy_log_stop_notifying_though_nothing_is_read_ba
 ) -> None:
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
-        await _quiet(live, connection)
+        await quiet(live, connection)
         count = 0
         async with asyncio.timeout(PATIENCE_SECONDS):
             while await asleep(connection):

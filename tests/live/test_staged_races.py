@@ -10,7 +10,7 @@ from app.api.sse import SseFrames
 from app.db.listener import Listener
 from app.db.store import Store
 from app.errors import PartitionNotFound
-from app.live.delivery import Delivery
+from app.live.arrivals import Arrivals
 from app.live.inspector import Inspector
 from app.live.sleeping import Sleeping
 from app.live.start import Edge
@@ -19,6 +19,7 @@ from app.live.tail import Tail
 from app.live.watchlist import Watchlist
 from app.model import TopicId
 from app.settings import Settings
+from tests.live.client import client_of, heard_everything, quiet
 from tests.live.conftest import Live, StartLive
 from tests.support.log import create_topic, publish, publish_many, value
 from tests.support.sse import Message, Parser
@@ -31,7 +32,7 @@ async def test_a_topic_deleted_between_look_up_and_follow_still_ends_the_stream(
     await create_topic(connection)
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
     await value(connection, "delete_topic", topic="t")
-    await _heard_everything(live, connection)
+    await heard_everything(live, connection)
     with live.hub.streams.stream(plan) as stream:
         assert [m.event for m in await _messages(stream)] == ["end"]
 
@@ -42,7 +43,7 @@ async def test_events_between_look_up_and_follow_are_delivered(
     await create_topic(connection)
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
     await publish(connection, "1", "2")
-    await _heard_everything(live, connection)
+    await heard_everything(live, connection)
     with live.hub.streams.stream(plan) as stream:
         assert await _offsets(stream, 2) == [1, 2]
 
@@ -73,9 +74,8 @@ async def test_what_is_trimmed_before_the_tail_has_read_it_is_announced(
     await create_topic(connection)
     plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
     with live.hub.streams.stream(plan) as stream:
-        await until_asleep(connection)
         # The last look before the sleep would still find them.
-        await until(lambda: not live.store.reading)
+        await quiet(live, connection)
         live.store.may_ask.clear()
         await publish_many(connection, 10)
         await until(lambda: live.store.held == 1)
@@ -136,6 +136,26 @@ async def test_events_of_a_topic_made_anew_never_reach_streams_of_the_old_one(
             assert [m.event for m in await _messages(old_stream)] == ["end"]
 
 
+async def test_a_read_from_before_the_database_went_back_is_not_for_new_streams(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 3)
+    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as old:
+        await quiet(live, connection)
+        live.store.may_answer.clear()
+        await publish(connection, "4", "5")
+        await until(lambda: live.store.held == 1)
+        await value(connection, "renew_epoch")
+        live.hub.regained()
+        await until(old.task.done)
+        with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as new:
+            live.store.may_answer.set()
+            await publish(connection, "6")
+            await until(lambda: new.offsets)
+            assert new.offsets == [6]
+
+
 async def test_a_wait_for_a_partition_that_is_not_there_leaves_nothing_watched(
     store: Store, settings: Settings, connection: asyncpg.Connection
 ) -> None:
@@ -143,18 +163,11 @@ async def test_a_wait_for_a_partition_that_is_not_there_leaves_nothing_watched(
     frames = SseFrames()
     watchlist = Watchlist(frames, ring_max_events=10, ring_max_bytes=1_000)
     inspector = Inspector(store, watchlist)
-    sleeping, delivery = Sleeping(Listener(settings), watchlist), Delivery(watchlist, frames)
-    tail = Tail(store, sleeping, watchlist, inspector, delivery, poll_seconds=3600)
+    sleeping, arrivals = Sleeping(Listener(settings), watchlist), Arrivals(watchlist, frames)
+    tail = Tail(store, sleeping, watchlist, inspector, arrivals, poll_seconds=3600)
     with pytest.raises(PartitionNotFound):
         await tail.wait_beyond("t", 1, 0, asyncio.get_running_loop().time() + PATIENCE_SECONDS)
     assert len(watchlist) == 0
-
-
-async def _heard_everything(live: Live, connection: asyncpg.Connection) -> None:
-    """What was sent before has arrived: answers come after notifications on the same connection."""
-    await connection.execute("select 1")
-    await live.listener.sleep_keys([])
-    await live.listener.sleep([])
 
 
 async def _offsets(stream: Stream, count: int) -> list[int]:

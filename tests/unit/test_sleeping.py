@@ -8,7 +8,7 @@ from app.live.bucket import HOT_READS, HOT_SECONDS, Cursor
 from app.live.protocols import Frames
 from app.live.signal import Signal
 from app.live.sleeping import Sleeping
-from app.live.watched import Watched
+from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
 from app.model import Topic, TopicId
 
@@ -76,6 +76,21 @@ async def test_a_log_awake_is_read_only_once_it_got_nothing_for_a_while() -> Non
     assert cursor not in watchlist.dirty
     await sleeping.settle(2.06)
     assert cursor in watchlist.dirty
+
+
+async def test_a_log_that_is_watched_no_more_unlocks_nothing_of_the_one_after_it() -> None:
+    watchlist, sleeper, sleeping, cursor = await _one_asleep()
+    (watched,) = watchlist
+    watchlist.close(watched, Fate.REPLACED)
+    await sleeping.settle(2.0)
+    assert sleeper.asleep == set()
+    _want(watchlist, 1)
+    await sleeping.settle(3.0)
+    _read_nothing(watchlist, sleeping, 3.0)
+    for number in range(HOT_READS + 1):
+        sleeping.record_fed(3.0 + number * HOT_SECONDS / 2, [(cursor, 1)], 0.0)
+    await sleeping.settle(4.0)
+    assert sleeper.asleep == {1}
 
 
 async def _one_asleep() -> tuple[Watchlist, OneSession, Sleeping, Cursor]:

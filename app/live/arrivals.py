@@ -11,7 +11,7 @@ from app.metrics import NOBODY, Metrics
 from app.model import Event
 
 
-class Delivery:
+class Arrivals:
     """What is added reaches readers by the next `wake`; both are for the loop that readers run in."""
 
     def __init__(self, watchlist: Watchlist, frames: Frames, metrics: Metrics = NOBODY) -> None:
@@ -42,7 +42,7 @@ class Delivery:
             body = self._frames.event(event)
             size += len(body)
             ring.append(partition, event.offset, body)
-        cursor.tip = events[-1].offset
+            cursor.tip = event.offset
         return size
 
     def wake(self) -> None:

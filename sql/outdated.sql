@@ -1,0 +1,28 @@
+/*
+ * Functions of earlier versions that cannot be replaced, as they answer something else now. They are dropped
+ * in the transaction that makes them anew: there is no moment without them, and no dropping them again.
+ */
+do $$
+declare
+  v_function regprocedure;
+begin
+  foreach v_function in array array[
+    to_regprocedure(
+      'gapless.publish(text, json[], text[], text[], text[], text[], text[], timestamptz[], json[], text[], text[],'
+      ' bytea[], integer, bigint, text, bytea)'
+    ),
+    to_regprocedure(
+      'gapless.append_events(integer, integer[], json[], bytea[], text[], text[], text[], text[], text[],'
+      ' timestamptz[], json[], text[], text[], bigint)'
+    ),
+    to_regprocedure(
+      'gapless.insert_events(integer, integer[], json[], bytea[], text[], text[], text[], text[], text[],'
+      ' timestamptz[], json[], text[], text[], bigint)'
+    )
+  ] loop
+    if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then
+      execute format('drop function %s', v_function);
+    end if;
+  end loop;
+end
+$$;

@@ -1,0 +1,148 @@
+"""Batches that wait to be delivered belong to the topic as it was watched when they came."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from app.api.sse import SseFrames
+from app.live.arrivals import Arrivals
+from app.live.feed import Feed
+from app.live.protocols import Sleeper
+from app.live.ring import Ring
+from app.live.signal import Signal
+from app.live.sleeping import Sleeping
+from app.live.watched import Fate
+from app.live.watchlist import Watchlist
+from app.model import Event, NewEvent, Published, Topic, TopicId
+
+NOW = datetime(2015, 9, 12, tzinfo=UTC)
+TOPIC = Topic(
+    topic_id=TopicId(1),
+    name="t",
+    partitions=1,
+    description=None,
+    segment_events=1,
+    idempotency_seconds=1,
+    created_at=NOW,
+    updated_at=NOW,
+)
+
+
+class Frames(SseFrames):
+    """Those of an event with this data cannot be made."""
+
+    def event(self, event: Event) -> bytes:
+        if event.data == "-1":
+            raise ValueError("broken")
+        return super().event(event)
+
+
+class Fed:
+    """A feed at work, and the rings of its topic."""
+
+    def __init__(self, sleeper: Sleeper) -> None:
+        frames = Frames()
+        self.watchlist = Watchlist(frames, ring_max_events=100, ring_max_bytes=100_000)
+        arrivals = Arrivals(self.watchlist, frames)
+        self.feed = Feed(self.watchlist, arrivals, Sleeping(sleeper, self.watchlist))
+
+    def follow(self, tip: int) -> Ring:
+        _, ring = self.watchlist.follow(TOPIC, [tip], Signal())
+        return ring
+
+    def take(self, *offsets: int, partition: int = 0, data: str = "0") -> None:
+        events = [NewEvent(data=data) for _ in offsets]
+        partitions = [partition] * len(offsets)
+        self.feed.take(
+            events,
+            Published(
+                partitions=partitions, offsets=list(offsets), topic_id=TOPIC.topic_id, published_at=NOW
+            ),
+        )
+
+    async def deliver(self) -> None:
+        """Let the feed do what it can do now."""
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+class NoSession:
+    session = None
+
+
+@pytest.fixture
+async def fed() -> AsyncIterator[Fed]:
+    fed = Fed(NoSession())  # type: ignore[arg-type]
+    task = asyncio.create_task(fed.feed.run())
+    yield fed
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_what_comes_next_stands_in_the_ring(fed: Fed) -> None:
+    ring = fed.follow(4)
+    fed.take(5, 6)
+    await fed.deliver()
+    assert (ring.end, ring.seen) == (2, [6])
+
+
+async def test_a_batch_from_before_the_topic_was_watched_anew_is_not_for_its_new_readers(fed: Fed) -> None:
+    """The database went back to offset 4, and what is 5 there is another event."""
+    fed.follow(4)
+    fed.take(5)
+    watched = fed.watchlist.by_name("t")
+    assert watched is not None
+    fed.watchlist.close(watched, Fate.REPLACED)
+    ring = fed.follow(4)
+    await fed.deliver()
+    assert (ring.end, ring.seen) == (0, [4])
+
+
+async def test_what_was_cleared_is_delivered_no_more(fed: Fed) -> None:
+    ring = fed.follow(4)
+    fed.take(5)
+    fed.feed.clear()
+    await fed.deliver()
+    assert ring.end == 0
+
+
+async def test_a_partition_that_the_watched_topic_does_not_have_is_left_alone(fed: Fed) -> None:
+    """A restored database may have given the number to a topic with more partitions."""
+    ring = fed.follow(4)
+    fed.take(1, partition=7)
+    await fed.deliver()
+    fed.take(5)
+    await fed.deliver()
+    assert ring.seen == [5]
+
+
+async def test_a_log_that_nobody_wants_now_is_looked_at_when_somebody_does(fed: Fed) -> None:
+    ring = fed.follow(4)
+    watched = fed.watchlist.by_name("t")
+    assert watched is not None
+    (cursor,) = watched.cursors
+    fed.watchlist.dirty.clear()
+    cursor.dirty = False
+    watched.drop_ring()
+    fed.take(5)
+    await fed.deliver()
+    assert ring.end == 0
+    assert watched.wait(Signal(), 0, 4)
+    assert list(fed.watchlist.dirty) == [cursor]
+
+
+async def test_what_cannot_be_delivered_is_left_to_the_tail_and_ends_nothing(fed: Fed) -> None:
+    ring = fed.follow(4)
+    fed.watchlist.dirty.clear()
+    fed.take(5)
+    fed.take(6, data="-1")
+    await fed.deliver()
+    assert ring.seen == [5]
+    assert fed.watchlist.dirty
+    fed.take(6)
+    await fed.deliver()
+    assert ring.seen == [6]
