@@ -1,6 +1,6 @@
 /*
  * Functions of earlier versions that cannot be replaced, as they answer something else now. They are dropped
- * in the transaction that makes them anew: there is no moment without them, and no dropping them again.
+ * in the transaction that makes them anew, so that no call after another finds none, and only once.
  */
 do $$
 declare

@@ -69,10 +69,10 @@ class Feed:
         outage = Outage(partial(log.warning, "feed_failed"))
         while True:
             await self._changed.wait()
-            self._changed.clear()
             wait = self._pace.next_start - self._now()
             if wait > 0:
                 await asyncio.sleep(wait)
+            self._changed.clear()
             try:
                 await self._round()
             except Exception as error:
@@ -88,10 +88,12 @@ class Feed:
         taken = self._taken
         self.clear()
         fed: dict[Cursor, int] = {}
-        for batch in taken:
-            for cursor, count in self._deliver(batch):
-                fed[cursor] = fed.get(cursor, 0) + count
-        self._arrivals.wake()
+        try:
+            for batch in taken:
+                for cursor, count in self._deliver(batch):
+                    fed[cursor] = fed.get(cursor, 0) + count
+        finally:
+            self._arrivals.wake()
         # Who was woken takes a first step now, and connections go on writing: part of what it costs.
         await asyncio.sleep(0)
         count = sum(fed.values())

@@ -14,7 +14,7 @@ import structlog
 
 from app.backoff import Backoff
 from app.errors import PartitionNotFound, is_told
-from app.live.arrivals import Arrivals
+from app.live.arrivals import Arrivals, most_bytes
 from app.live.bucket import Cursor
 from app.live.inspector import Inspector
 from app.live.pace import Pace
@@ -199,13 +199,13 @@ class Tail:
                 # It was moved back while the read was under way, so this is not what comes next.
                 self._watchlist.read(cursor)
                 continue
-            fed = cursor.position > position
-            if fed:
-                news = [event for event in news if event.offset > cursor.tip]
+            # What was fed meanwhile is left out, but counts against the limits of the read.
+            moved = cursor.position > position
+            fed = [event for event in news if event.offset <= cursor.tip] if moved else []
+            news = news[len(fed) :]
             found[cursor] = len(news)
-            size = self._arrivals.add(watched, cursor, news) if news else 0
-            # What was left out counts too, and its bytes are not known.
-            if fed or count >= limit or size >= max_bytes:
+            size = most_bytes(fed) + (self._arrivals.add(watched, cursor, news) if news else 0)
+            if count >= limit or size >= max_bytes:
                 self._watchlist.read(cursor)
         self._arrivals.wake()
         return found

@@ -104,7 +104,9 @@ class Watched:
             break
 
     def _wants(self, partition: int) -> bool:
-        return self.ring is not None or partition in self._waiting or bool(self._lines)
+        # A closed one is read no more, whoever has yet to leave it.
+        alive = self.fate is Fate.ALIVE
+        return alive and (self.ring is not None or partition in self._waiting or bool(self._lines))
 
     def _restart(self, cursor: Cursor, tip: int) -> None:
         cursor.tip = tip

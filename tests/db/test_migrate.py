@@ -167,19 +167,10 @@ async def test_a_changed_function_alone_is_applied(empty_dsn: str, folder: Path)
 async def test_a_function_that_answers_more_than_before_is_never_missing(
     empty_dsn: str, folder: Path
 ) -> None:
-    """The database has the function of a version that answered less, and a caller waits for the upgrade."""
     await migrate(empty_dsn, folder=folder)
-    arguments = ", ".join(["text[]"] * 5)
-    old = f"json[], {arguments}, timestamptz[], json[], text[], text[], bytea[], integer, bigint, text, bytea"
     async with connected(empty_dsn) as one, connected(empty_dsn) as other:
-        await one.execute("select gapless.create_topic('t')")
-        await one.execute(f"drop function gapless.publish(text, {old})")
-        await one.execute(
-            f"create function gapless.publish(text, {old}, out replayed boolean)"
-            f" language sql as 'select false'"
-        )
-        await one.execute("update gapless.schema_migration set sha256 = '' where version = 0")
-        # The upgrade has dropped the old function when it comes to note what it did.
+        await _answer_less(one)
+        # The upgrade has dropped the old functions when it comes to note what it did.
         async with one.transaction():
             await one.execute("lock table gapless.schema_migration in share mode")
             upgrade = asyncio.create_task(migrate(empty_dsn, folder=folder))
@@ -187,11 +178,46 @@ async def test_a_function_that_answers_more_than_before_is_never_missing(
             call = "select gapless.publish('t', array['1']::json[]" + ", null" * 14 + ")"
             assert await other.fetchval(call) is False
         assert await upgrade == ["functions, views and roles"]
-        row = await other.fetchrow("select * from gapless.publish('t', array['1']::json[])")
-        assert row is not None
-        assert (row["offsets"], row["topic_id"]) == ([1], 1)
-        assert row["published_at"] is not None
+        await _publishes(other)
     assert await migrate(empty_dsn, folder=folder) == []
+
+
+async def test_functions_that_answer_more_than_before_are_replaced_by_psql_too(
+    empty_dsn: str, databases: Databases, tmp_path: Path
+) -> None:
+    await migrate(empty_dsn)
+    file = tmp_path / "all.sql"
+    file.write_text(script(), "utf-8")
+    async with connected(empty_dsn) as connection:
+        await _answer_less(connection)
+        psql(databases.server, empty_dsn, "-f", file)
+        await _publishes(connection)
+    assert await migrate(empty_dsn) == []
+
+
+async def _answer_less(connection: asyncpg.Connection) -> None:
+    """As if the database were of a version whose functions answer less, and has a topic."""
+    await connection.execute("select gapless.create_topic('t')")
+    texts = ", ".join(["text[]"] * 5)
+    stored = f"integer, integer[], json[], bytea[], {texts}, timestamptz[], json[], text[], text[], bigint"
+    asked = (
+        f"text, json[], {texts}, timestamptz[], json[], text[], text[], bytea[], integer, bigint, text, bytea"
+    )
+    for name, arguments, answer in (
+        ("publish", asked, "boolean language sql as 'select false'"),
+        ("append_events", stored, "bigint[] language sql as 'select null::bigint[]'"),
+        ("insert_events", stored, "bigint[] language sql as 'select null::bigint[]'"),
+    ):
+        await connection.execute(f"drop function gapless.{name}({arguments})")
+        await connection.execute(f"create function gapless.{name}({arguments}) returns {answer}")
+    await connection.execute("update gapless.schema_migration set sha256 = '' where version = 0")
+
+
+async def _publishes(connection: asyncpg.Connection) -> None:
+    row = await connection.fetchrow("select * from gapless.publish('t', array['1']::json[])")
+    assert row is not None
+    assert (row["offsets"], row["topic_id"]) == ([1], 1)
+    assert row["published_at"] is not None
 
 
 async def test_a_migration_that_cannot_run_in_a_transaction_runs_without(

@@ -17,7 +17,7 @@ from app.model import NewEvent, Published, PublishOptions
 from tests.live.client import Client, client_of, heard_everything, quiet
 from tests.live.conftest import Live, StartLive
 from tests.support.log import create_topic, publish, value
-from tests.support.wait import PATIENCE_SECONDS, asleep, until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 
 def batch(*data: str, key: str | None = None) -> list[NewEvent]:
@@ -218,20 +218,6 @@ async def test_a_topic_made_anew_does_not_feed_streams_of_the_old_one(
         with client_of(live, await live.hub.streams.plan(["t"], Edge.EARLIEST, None)) as other:
             await until(_has(other, 1))
         assert client.offsets == []
-
-
-async def test_publishers_of_a_busy_log_stop_notifying_though_nothing_is_read_back(
-    live: Live, connection: asyncpg.Connection
-) -> None:
-    await create_topic(connection)
-    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
-        await quiet(live, connection)
-        count = 0
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while await asleep(connection):
-                await live.commits.publish("t", batch("0"))
-                count += 1
-        await until(_has(client, *range(1, count + 1)))
 
 
 async def test_own_events_and_those_of_others_come_once_and_in_order(

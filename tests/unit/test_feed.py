@@ -53,14 +53,12 @@ class Fed:
         _, ring = self.watchlist.follow(TOPIC, [tip], Signal())
         return ring
 
-    def take(self, *offsets: int, partition: int = 0, data: str = "0") -> None:
+    def take(self, *offsets: int, partition: int = 0, data: str = "0", at: datetime | None = NOW) -> None:
         events = [NewEvent(data=data) for _ in offsets]
         partitions = [partition] * len(offsets)
         self.feed.take(
             events,
-            Published(
-                partitions=partitions, offsets=list(offsets), topic_id=TOPIC.topic_id, published_at=NOW
-            ),
+            Published(partitions=partitions, offsets=list(offsets), topic_id=TOPIC.topic_id, published_at=at),
         )
 
     async def deliver(self) -> None:
@@ -146,3 +144,24 @@ async def test_what_cannot_be_delivered_is_left_to_the_tail_and_ends_nothing(fed
     fed.take(6)
     await fed.deliver()
     assert ring.seen == [6]
+
+
+async def test_a_replayed_batch_is_left_alone(fed: Fed) -> None:
+    ring = fed.follow(4)
+    fed.take(5, at=None)
+    await fed.deliver()
+    assert ring.end == 0
+
+
+async def test_a_topic_that_is_watched_no_more_is_never_read_again(fed: Fed) -> None:
+    """Whoever waited for it leaves after it was closed, and a batch that came before is delivered after."""
+    fed.follow(4)
+    watched = fed.watchlist.by_name("t")
+    assert watched is not None
+    signal = Signal()
+    assert watched.wait(signal, 0, 4)
+    fed.take(6)
+    fed.watchlist.close(watched, Fate.REPLACED)
+    watched.unwait(signal, 0)
+    await fed.deliver()
+    assert not fed.watchlist.dirty
