@@ -19,6 +19,8 @@ class Arrivals:
         self._frames = frames
         self._metrics = metrics
         self._touched: set[Watched] = set()
+        self.next_start = 0.0
+        """Before that nothing more should be delivered, by whichever way: two paces would add up."""
 
     def add(self, watched: Watched, cursor: Cursor, events: Sequence[Event]) -> int:
         """Take what comes next in a log, in order; what lies before the first of it was trimmed.
@@ -44,6 +46,9 @@ class Arrivals:
             ring.append(partition, event.offset, body)
             cursor.tip = event.offset
         return size
+
+    def rest(self, until: float) -> None:
+        self.next_start = max(self.next_start, until)
 
     def wake(self) -> None:
         """Wake all readers of what was added since the last time."""

@@ -69,7 +69,7 @@ class Feed:
         outage = Outage(partial(log.warning, "feed_failed"))
         while True:
             await self._changed.wait()
-            wait = self._pace.next_start - self._now()
+            wait = self._arrivals.next_start - self._now()
             if wait > 0:
                 await asyncio.sleep(wait)
             self._changed.clear()
@@ -98,6 +98,7 @@ class Feed:
         await asyncio.sleep(0)
         count = sum(fed.values())
         self._pace.end(count, 0, BURST_FACTOR if count >= BURST_EVENTS else COST_FACTOR)
+        self._arrivals.rest(self._pace.next_start)
         now = self._now()
         for cursor in fed:
             cursor.quiet_until = now + self._pace.pause + AWAKE_READ_SECONDS

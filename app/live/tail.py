@@ -9,6 +9,7 @@ granted. So no wake-up is lost, and the poll is only a net under a connection th
 import asyncio
 from functools import partial
 from itertools import groupby
+from math import inf
 
 import structlog
 
@@ -113,10 +114,12 @@ class Tail:
                 outage.worked()
 
     async def _wait_for_work(self) -> None:
+        at = inf
         while True:
             self._watchlist.changed.clear()
             now = self._now()
-            at = max(self._next_work(now), self._pace.next_start)
+            # What is fed meanwhile moves the next start on, which puts off nothing that waits already.
+            at = min(at, max(self._next_work(now), self._arrivals.next_start))
             if at <= now:
                 return
             await self._watchlist.changed.wait_until(at)
@@ -143,6 +146,7 @@ class Tail:
         await asyncio.sleep(0)
         self._sleeping.record_read(self._now(), found.items(), self._pace.pause)
         self._pace.end(sum(found.values()), len(cursors))
+        self._arrivals.rest(self._pace.next_start)
 
     def _poll(self, now: float) -> None:
         if now < self._poll_at:
