@@ -46,8 +46,8 @@ class Fed:
     def __init__(self, sleeper: Sleeper) -> None:
         frames = Frames()
         self.watchlist = Watchlist(frames, ring_max_events=100, ring_max_bytes=100_000)
-        arrivals = Arrivals(self.watchlist, frames)
-        self.feed = Feed(self.watchlist, arrivals, Sleeping(sleeper, self.watchlist))
+        self.arrivals = Arrivals(self.watchlist, frames)
+        self.feed = Feed(self.watchlist, self.arrivals, Sleeping(sleeper, self.watchlist))
 
     def follow(self, tip: int) -> Ring:
         _, ring = self.watchlist.follow(TOPIC, [tip], Signal())
@@ -165,3 +165,11 @@ async def test_a_topic_that_is_watched_no_more_is_never_read_again(fed: Fed) -> 
     watched.unwait(signal, 0)
     await fed.deliver()
     assert not fed.watchlist.dirty
+
+
+async def test_nothing_is_fed_while_a_read_was_just_delivered(fed: Fed) -> None:
+    ring = fed.follow(4)
+    fed.arrivals.rest(asyncio.get_running_loop().time() + 3600)
+    fed.take(5)
+    await fed.deliver()
+    assert ring.end == 0
