@@ -124,7 +124,11 @@ def pairs(query: bytes) -> Iterable[tuple[str, str]]:
     except UnicodeDecodeError:
         raise InvalidArgument("The query is not percent-encoded UTF-8.") from None
     except ValueError:
-        raise InvalidArgument(f"The query has more than {MAX_QUERY_FIELDS} parameters.") from None
+        raise too_many_fields() from None
+
+
+def too_many_fields() -> InvalidArgument:
+    return InvalidArgument(f"The query has more than {MAX_QUERY_FIELDS} parameters.")
 
 
 def values_of(query: bytes, name: str) -> list[str]:

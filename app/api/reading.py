@@ -42,7 +42,8 @@ from app.settings import Settings
 
 DEFAULT_LIMIT = 100
 MAX_PARTITION = 255
-CACHEABLE = "public, max-age=60"
+CACHEABLE = "public, no-cache"
+"""Asked for again each time: a topic may be made anew, trimmed or restored meanwhile."""
 PRIVATE = "private, no-cache"
 """With authentication on: kept by the caller alone, who asks each time whether it still may see it."""
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_TOKEN_CHARACTERS = 16 * 1024
 SPREAD = 0.1
+REDEEMED_AT_ONCE = 2
+"""Tickets; others wait their turn, as nothing but a stream opens by one."""
 BAD_TICKET = "The ticket is unknown, expired or used, or for other streams."
 
 log = structlog.get_logger(__name__)
@@ -45,6 +47,7 @@ class Authenticator:
         self._credentials = credentials
         self._keyring = Keyring(credentials, now=now, pause=pause)
         self._jwt = _verifier(settings, now)
+        self._redeeming = asyncio.Semaphore(REDEEMED_AT_ONCE)
         self._every_seconds = settings.key_refresh_seconds
         self._now = now
         self._pause = pause
@@ -79,7 +82,7 @@ class Authenticator:
 
     async def redeem(self, ticket: str, topics: Sequence[str], group: str | None) -> Identity:
         """Use a ticket up, for some of its topics or its group. Unauthorized if it is not good for that."""
-        found = await self._credentials.redeem_ticket(hash_token(ticket)) if is_ticket(ticket) else None
+        found = await self._redeem(hash_token(ticket)) if is_ticket(ticket) else None
         if found is None or found.subscription != group or not set(topics) <= set(found.topics) or not topics:
             raise Unauthorized(BAD_TICKET)
         identity = _identity(found, self._now())
@@ -89,6 +92,11 @@ class Authenticator:
             if not self.is_valid(identity):
                 raise Unauthorized(BAD_TICKET)
         return identity
+
+    async def _redeem(self, ticket_hash: bytes) -> Ticket | None:
+        """Only the database knows tickets, so anybody can have it asked; not on all connections at once."""
+        async with self._redeeming:
+            return await self._credentials.redeem_ticket(ticket_hash)
 
     async def _follow_keys(self) -> None:
         away = False

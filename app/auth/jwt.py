@@ -19,7 +19,7 @@ import msgspec
 import structlog
 
 from app.auth.identity import Identity
-from app.auth.scopes import known_scopes
+from app.auth.scopes import MAX_SCOPES, known_scopes
 from app.auth.tokens import hash_token
 from app.errors import IssuerUnavailable, Unauthorized
 from app.settings import LOOPBACK, Settings
@@ -36,7 +36,8 @@ FETCH_SECONDS = 5.0
 MAX_JWKS_BYTES = 256 * 1024
 MAX_KEYS = 100
 MIN_RSA_BITS = 2048
-MAX_TIME = 2**53
+MAX_TIME = 253_370_764_800
+"""Where the year 9999 begins. What is beyond it is a mistake, such as milliseconds, and cannot be shown."""
 MAX_SUBJECT = 200
 
 _CURVES = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
@@ -202,6 +203,8 @@ class JwtVerifier:
         if not isinstance(subject, str) or not subject.isprintable() or not 1 <= len(subject) <= MAX_SUBJECT:
             raise _refused("a subject that is no printable text of bounded length")
         scopes = known_scopes(_scope_texts(claims.get(self._scope_claim)))
+        if len(scopes) > MAX_SCOPES:
+            raise _refused(f"more than {MAX_SCOPES} scopes")
         identity = Identity(f"jwt:{subject}", scopes, now + (expires - wall))
         until = now + min(REMEMBER_SECONDS, expires + LEEWAY_SECONDS - wall)
         while len(self._verified) >= MAX_REMEMBERED:

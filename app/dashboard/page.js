@@ -7,7 +7,7 @@ import { Numbers } from "./numbers.js";
 import { Publishing } from "./publish.js";
 import { Session } from "./session.js";
 import { count, milliseconds } from "./text.js";
-import { Topics } from "./topics.js";
+import { NAME, Topics } from "./topics.js";
 
 const NOTICES = 4;
 const STATES = {
@@ -56,7 +56,9 @@ async function show() {
   feed = null;
   awaySince = null;
   const asked = new URLSearchParams(location.hash.slice(1));
-  const topic = asked.get("topic");
+  const named = asked.get("topic");
+  // A link may say anything, and the page shows commands to copy with the name in them.
+  const topic = NAME.test(named) ? named : null;
   const from = asked.get("from") === "earliest" ? "earliest" : "latest";
   topics.mark(topic);
   element("main").hidden = element("side").hidden = !topic;

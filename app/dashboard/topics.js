@@ -4,7 +4,7 @@ import { call, topicNow, topicPath } from "./api.js";
 import { count } from "./text.js";
 
 const PAGE_TOPICS = 50;
-const NAME = /^[a-z0-9][a-z0-9._-]{0,199}$/;
+export const NAME = /^[a-z0-9][a-z0-9._-]{0,199}$/;
 
 export class Topics {
   #list;

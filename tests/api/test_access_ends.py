@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from app.api.access import GuardedAccess
+from app.auth.jwt import MAX_TIME
 from app.errors import DatabaseUnavailable
 from tests.conftest import StartService
 from tests.support.access import Keys, bearer
@@ -184,6 +185,16 @@ async def test_s21_a_stream_ends_when_its_jwt_expires(
             assert 0 <= time.time() - expires < shared(PING_SECONDS + SLACK_SECONDS)
             assert json.loads(last.data)["code"] == "unauthorized"
             problem(await client.get("/v1/topics/orders/stream", headers=headers), 401, "unauthorized")
+
+
+async def test_a_jwt_that_outlasts_everybody_tells_when_it_ends(start_guarded: StartService) -> None:
+    async with Issuer() as issuer:
+        service = await start_guarded(**issuer.settings)
+        async with httpx.AsyncClient(base_url=service.base_url) as client:
+            headers = bearer(jwt_token(claims(exp=MAX_TIME - 1)))
+            answer = await client.get("/v1/session", headers=headers)
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["expires_at"][:4] in ("9998", "9999")
 
 
 async def test_s21_a_stream_by_ticket_ends_with_who_asked_for_it(world: World) -> None:

@@ -4,6 +4,7 @@ Limits of callers are in test_limits.py, worst cases of expressions in tests/uni
 """
 
 import asyncio
+import contextlib
 import gzip
 import json
 import time
@@ -17,6 +18,9 @@ import httpx
 import pytest
 
 from app.api.connection import LINGER_SECONDS
+from app.api.credentials import refuse_token_in_query
+from app.api.params import MAX_QUERY_BYTES, MAX_QUERY_FIELDS
+from app.errors import InvalidArgument
 from app.settings import Settings
 from tests.conftest import Connect
 from tests.support.ambiguous import AMBIGUOUS, ONE, POST, SMUGGLED
@@ -315,6 +319,18 @@ async def test_26_1_000_query_parameters_are_refused(api: Api) -> None:
     for path in ("/v1/topics/t/events", "/v1/stream", "/v1/topics", "/v1/audit", "/livez"):
         answer = await api.client.get(f"{path}?{'&'.join(f'a{n}=1' for n in range(1_000))}")
         problem(answer, 422, "invalid_argument")
+
+
+def test_26_a_query_of_nothing_but_separators_costs_no_more_than_one_that_may_be() -> None:
+    def took(query: bytes) -> float:
+        began = time.process_time()
+        with contextlib.suppress(InvalidArgument):
+            refuse_token_in_query(query)
+        return time.process_time() - began
+
+    most = b"%41&" * (MAX_QUERY_FIELDS - 1)
+    for hostile in (b"&" * MAX_QUERY_BYTES, b"%41&" * (MAX_QUERY_BYTES // 4)):
+        assert min(took(hostile) for _ in range(9)) < min(took(most) for _ in range(9))
 
 
 async def test_27_clients_that_open_and_vanish_leave_no_stream(shipped: ProcessService) -> None:

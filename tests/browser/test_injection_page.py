@@ -57,7 +57,8 @@ async def test_21_s84_every_text_that_is_shown_is_inert(
         assert await row.count() >= 1, text
     for hostile in TEXTS:
         await tab.page.goto(f"{service.base_url}/#topic={quote(hostile)}")
-        await tab.state("failed")
+        await tab.state("idle")
+        await expect(tab.page.locator("#welcome")).to_be_visible()
     await tab.go("orders")
     position = await tab.publish(json.dumps({"still": "usable"}), key="k", type_="t")
     await expect(tab.page.locator(f'#events li[data-position="{position}"]')).to_be_visible()

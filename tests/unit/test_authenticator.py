@@ -194,6 +194,28 @@ async def test_a_ticket_for_something_else_is_used_up_all_the_same(
             await authenticator.redeem(text, *wanted)
 
 
+async def test_of_many_tickets_at_once_two_are_looked_up_at_a_time(
+    authenticator: Authenticator, credentials: Credentials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, most = 0, 0
+    redeem = credentials.redeem_ticket
+
+    async def counted(ticket_hash: bytes) -> Ticket | None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return await redeem(ticket_hash)
+
+    monkeypatch.setattr(credentials, "redeem_ticket", counted)
+    texts = [credentials.ticket(["a"]), *(new_ticket() for _ in range(50)), credentials.ticket(["a"])]
+    redeeming = [authenticator.redeem(text, ["a"], None) for text in texts]
+    found = await asyncio.gather(*redeeming, return_exceptions=True)
+    assert [isinstance(one, Identity) for one in found] == [True, *[False] * 50, True]
+    assert most == 2
+
+
 async def test_what_is_no_ticket_is_not_looked_for(
     authenticator: Authenticator, credentials: Credentials, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -219,6 +219,8 @@ HOSTILE_CLAIMS: dict[str, dict[str, Any]] = {
     "exp string": {"exp": str(NOW + 300)},
     "exp 1e300": {"exp": 1e300},
     "exp huge": {"exp": 10**300},
+    "exp in milliseconds": {"exp": 1000 * (NOW + 300)},
+    "exp that no calendar has": {"exp": 253_402_300_800},
     "exp true": {"exp": True},
     "exp list": {"exp": [NOW + 300]},
     "nbf future": {"nbf": NOW + LEEWAY_SECONDS + 1},
@@ -231,6 +233,7 @@ HOSTILE_CLAIMS: dict[str, dict[str, Any]] = {
     "sub too long": {"sub": "a" * 201},
     "sub with a line": {"sub": "alice\nroot"},
     "sub with an escape": {"sub": "\x1b[2J"},
+    "101 scopes": {"scope": [f"publish:t{number}" for number in range(101)]},
 }
 
 
