@@ -15,6 +15,11 @@ begin
     insert into gapless.consumer_offset select p_state.*;
     return;
   end if;
+  -- A sweep may have made the number of a newer row free again, but only after it removed this one: waiting for
+  -- it, or 40001 where it is gone.
+  perform from gapless.consumer_offset c
+  where c.subscription_id = p_state.subscription_id and c.partition_id = p_state.partition_id and c.seq = p_state.seq - 1
+  for key share;
   begin
     insert into gapless.consumer_offset select p_state.*;
   exception when unique_violation then

@@ -54,7 +54,12 @@ begin
         detail = json_build_object('field', v_setting.key)::text;
     end if;
   end loop;
-  v_new := jsonb_populate_record(p_subscription, p_settings);
+  begin
+    v_new := jsonb_populate_record(p_subscription, p_settings);
+  exception when data_exception then
+    -- A number that only looks like one of the type, such as 5.0 for an integer.
+    raise exception using errcode = 'GP003', message = sqlerrm, detail = '{"field":"settings"}';
+  end;
   v_rule := case
     when v_new.ordering = 'none' and v_new.on_dead_letter = 'block' then 'on_dead_letter'
     when v_new.max_backoff_seconds < v_new.backoff_seconds then 'max_backoff_seconds'

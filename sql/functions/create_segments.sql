@@ -3,7 +3,9 @@
  *
  * A segment is made as a table of its own and then attached: ATTACH PARTITION lets publishers and
  * readers of the topic go on, which CREATE TABLE … PARTITION OF would not. The caller holds the
- * locks of all partitions that it will write, so that nobody waits for a log while holding this one.
+ * locks of all partitions that it will write, so that nobody waits for a log while holding this one. A transaction
+ * that publishes to several partitions by several calls does not, and may meet 40P01: one call, or
+ * gapless.publish_at_commit, locks all of them first.
  */
 create or replace function gapless.create_segments(p_topic_id integer, p_partition integer, p_offset bigint)
 returns integer
@@ -32,6 +34,13 @@ begin
     );
     insert into gapless.segment (topic_id, partition_id, from_offset, to_offset, created_at)
     values (p_topic_id, p_partition, v_from, v_to, gapless.clock());
+    if v_from = 1 then
+      -- A snapshot from before the log began shows none of its segments, and those that were dropped are in nobody's
+      -- way; what was dropped was trimmed first, so this row is: 40001.
+      insert into gapless.log_start as l (topic_id, partition_id, earliest)
+      values (p_topic_id, p_partition, 1)
+      on conflict (topic_id, partition_id) do update set earliest = l.earliest;
+    end if;
     v_created := v_created + 1;
   end loop;
   return v_created;

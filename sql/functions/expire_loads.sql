@@ -10,19 +10,19 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
+  v_before timestamptz := gapless.clock() - interval '1 day';
   v_load record;
   v_expired integer := 0;
   v_count integer;
 begin
   for v_load in
-    select distinct c.topic_id, c.load_id
-    from (
-      select o.topic_id, o.load_id
-      from gapless.load_chunk o
-      where o.staged_at <= gapless.clock() - interval '1 day'
-      order by o.staged_at
-      limit p_limit
-    ) c
+    select c.topic_id, c.load_id
+    from gapless.load_chunk c
+    where exists (select from gapless.load_chunk o where o.staged_at <= v_before)
+    group by c.topic_id, c.load_id
+    having max(c.staged_at) <= v_before
+    order by max(c.staged_at)
+    limit p_limit
   loop
     exit when v_expired >= p_limit;
     continue when not pg_try_advisory_xact_lock(gapless.load_key(v_load.topic_id, v_load.load_id));
@@ -34,7 +34,7 @@ begin
         and not exists (
           select from gapless.load_chunk o
           where o.topic_id = v_load.topic_id and o.load_id = v_load.load_id
-            and o.staged_at > gapless.clock() - interval '1 day'
+            and o.staged_at > v_before
         )
       limit p_limit - v_expired
     ));

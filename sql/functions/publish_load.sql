@@ -41,6 +41,8 @@ begin
   if p_fingerprint is null or num_nulls(p_tasks, p_attempts, p_chunks) > 0
     or cardinality(p_tasks) <> cardinality(p_attempts) or cardinality(p_tasks) <> cardinality(p_chunks)
     or exists (select from unnest(p_tasks) t group by t having count(*) > 1 or t is null)
+    or array_position(p_attempts, null) is not null
+    or exists (select from unnest(p_chunks) c where (c >= 0) is not true)
   then
     raise exception using
       errcode = 'GP003',

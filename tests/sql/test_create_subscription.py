@@ -106,7 +106,7 @@ async def test_settings_are_validated_by_name(connection: asyncpg.Connection) ->
                 await put_group(connection, start="earliest", **{field: given})
     with refused("GP003", field="on_dead_letter"):
         await put_group(connection, ordering="none", on_dead_letter="block")
-    for settings in ("[]", "1", "null", None):
+    for settings in ("[]", "1", "null", None, '{"max_attempts":5.0}', '{"backoff_seconds":1e-400}'):
         with refused("GP003", field="settings"):
             await call(connection, "create_subscription", topic="t", group="g", settings=settings)
     assert await contents_of(connection) == before

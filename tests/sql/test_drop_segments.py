@@ -255,6 +255,22 @@ async def test_an_old_snapshot_is_told_when_a_segment_is_gone(
                 await call(old, function, **arguments)
 
 
+async def test_a_snapshot_from_before_a_log_began_is_told_though_its_first_segment_is_gone(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_kept(connection)
+    old = await connect("old")
+    async with held(old, "repeatable_read"):
+        await old.fetch("select count(*) from gapless.segment")
+        await publish_many(connection, 1500)
+        await trim(connection, 1200)
+        assert await drop_all(connection, clock) > 0
+        with refused("40001"):
+            await publish(old, '"an offset that was given"')
+    assert await bounds(connection) == (1200, 1500)
+    assert (await publish(old, '"anew"'))["offsets"] == [1501]
+
+
 async def test_publishers_and_readers_never_fail_while_segments_go(
     connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:

@@ -29,6 +29,19 @@ async def test_a_load_goes_a_day_after_its_last_chunk(connection: asyncpg.Connec
     assert [await expire(connection) for _ in range(2)] == [2, 0]
 
 
+async def test_a_load_that_still_grows_is_in_nobodys_way(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    for chunk in range(4):
+        await stage_chunk(connection, "1", load="grows", chunk=chunk)
+    await stage_chunk(connection, "1", load="old")
+    await clock.move(timedelta(hours=25))
+    await stage_chunk(connection, "1", load="grows", chunk=4)
+    assert await expire(connection, limit=3) == 1
+    assert len(await chunks(connection)) == 5
+
+
 async def test_one_call_removes_as_many_as_its_limit_the_oldest_first(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:

@@ -145,6 +145,9 @@ async def test_a_load_without_events_is_an_answer_without_rows(connection: async
         {"tasks": [0, 0], "attempts": ["a", "b"], "chunks": [1, 1]},
         {"tasks": [0, 1]},
         {"chunks": None},
+        {"chunks": [None]},
+        {"chunks": [-1]},
+        {"attempts": [None]},
     ],
 )
 async def test_what_cannot_name_a_load_is_refused(

@@ -247,6 +247,19 @@ async def test_an_old_snapshot_does_not_publish_under_a_key_that_was_used_meanwh
     assert (await publish(first, "1", idempotency_key="k", fingerprint=b"same"))["replayed"]
 
 
+async def test_a_publish_under_a_key_locks_no_row_that_others_lock(
+    connection: asyncpg.Connection, first: asyncpg.Connection
+) -> None:
+    """Two at once would make a MultiXact of it."""
+    await create_topic(connection, partitions=2)
+    for partition in (0, 1):
+        await publish(connection, "0", partition=partition)
+    await connection.execute("update gapless.topic set updated_at = updated_at")
+    async with first.transaction():
+        await publish(first, "1", partition=0, idempotency_key="k")
+        assert await connection.fetchval("select xmax::text from gapless.topic") == "0"
+
+
 @pytest.mark.parametrize("steps", [1, 9])
 async def test_an_old_snapshot_does_not_publish_to_a_topic_that_was_dropped_meanwhile(
     connection: asyncpg.Connection, first: asyncpg.Connection, steps: int

@@ -76,6 +76,22 @@ async def test_what_an_at_most_once_group_claimed_is_read_though_retention_let_i
         await read_lease(connection, row["lease"])
 
 
+async def test_what_an_at_most_once_group_claimed_is_read_as_long_as_its_lease_is(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await create_group(connection, delivery="at_most_once", lease_seconds=3600)
+    await publish_many(connection, 3)
+    row = await claim(connection)
+    for minutes in (11, 48):
+        await clock.move(timedelta(minutes=minutes))
+        await value(connection, "sweep_leases")
+        assert len(await read_lease(connection, row["lease"])) == 3
+    await clock.move(timedelta(minutes=12))
+    assert await value(connection, "sweep_leases") == 1
+    assert await connection.fetchval("select count(*) from gapless.lease") == 0
+
+
 async def test_a_lease_that_is_over_is_not_read(connection: asyncpg.Connection, clock: Clock) -> None:
     await create_topic(connection)
     await create_group(connection)

@@ -241,6 +241,55 @@ async def test_s49_a_runner_that_is_killed_leaves_everything_to_the_next(
     assert await sweep(connection) == 4
 
 
+async def test_an_old_snapshot_is_told_though_the_position_after_its_own_was_swept(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 6)
+    await create_group(connection, ordering="none")
+    dead = (await claim(connection, 1))["lease"]
+    await value(connection, "reject", lease=dead)
+    lease = (await claim(connection, 2))["lease"]
+    for call_late in (
+        lambda session: session.fetch("select gapless.nack($1, null, 0)", lease),
+        lambda session: session.fetch("select gapless.redrive('t', 'g')"),
+        lambda session: session.fetch("""select gapless.seek('t', 'g', '{"at":"latest"}')"""),
+        lambda session: claim(session, 1),
+    ):
+        old = await connect("old")
+        async with old.transaction(isolation="repeatable_read"):
+            await old.fetchval("select 1 from gapless.topic")
+            other = (await claim(connection, 1))["lease"]
+            await value(connection, "release", lease=other)
+            assert await sweep(connection) > 0
+            with refused("40001"):
+                async with old.transaction():
+                    await call_late(old)
+        await counts_agree(connection)
+    await clock.move(LONG)
+    assert await sweep(connection) > 0
+    assert sorted(await drain(connection)) == [2, 3, 4, 5, 6]
+
+
+async def test_a_group_that_is_broken_keeps_no_other_from_being_swept(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 3)
+    for group in ("broken", "g"):
+        await create_group(connection, group)
+        await claim(connection, 1, group)
+    # As if the event were waiting for another delivery already, which cannot be while it is leased.
+    await connection.execute(
+        "insert into gapless.retry_event"
+        " (subscription_id, partition_id, from_offset, to_offset, attempts, due_at)"
+        " select subscription_id, 0, 1, 1, 1, gapless.clock() from gapless.subscription where name = 'broken'"
+    )
+    await clock.move(LONG)
+    await sweep(connection)
+    assert [(await position(connection, group))["in_flight"] for group in ("broken", "g")] == [1, 0]
+
+
 async def test_never_walks_what_it_removed_before_while_an_old_transaction_keeps_it(
     connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:
