@@ -23,9 +23,10 @@ class Cursor:
 
     `wanted` while somebody waits for more, `dirty` when there may be more than it has. Until
     `quiet_until` it need not be looked at, as what came next was just given to it without reading.
+    `apart` while it cannot be read together with others.
     """
 
-    __slots__ = ("bucket", "dirty", "partition", "quiet_until", "tip", "topic_id", "wanted")
+    __slots__ = ("apart", "bucket", "dirty", "partition", "quiet_until", "tip", "topic_id", "wanted")
 
     def __init__(self, topic_id: TopicId, partition: int) -> None:
         self.topic_id = topic_id
@@ -34,6 +35,7 @@ class Cursor:
         self.quiet_until = float("-inf")
         self.wanted = False
         self.dirty = True
+        self.apart = False
         self.bucket: Bucket | None = None
 
     @property

@@ -14,7 +14,8 @@ from math import inf
 import structlog
 
 from app.backoff import Backoff
-from app.errors import PartitionNotFound, is_told
+from app.errors import GaplessError, PartitionNotFound, is_told
+from app.live.apart import OF_ALL, READ_SECONDS, Apart
 from app.live.arrivals import Arrivals, most_bytes
 from app.live.bucket import Cursor
 from app.live.inspector import Inspector
@@ -35,7 +36,7 @@ CYCLE_MAX_BYTES = 8 * 1024 * 1024
 LOG_MIN_EVENTS = 20
 LOG_MIN_BYTES = 64 * 1024
 POLL_MAX_LOGS = 200
-READ_SECONDS = 10.0
+PROBE_SECONDS = 2.0
 
 
 class Tail:
@@ -60,6 +61,7 @@ class Tail:
         self._poll_at = 0.0
         self._polled = 0
         self._pace = Pace()
+        self._apart = Apart(watchlist, self._read_alone)
         self._closed = False
         self.waiting = 0
         """How many calls of `wait_beyond` are waiting."""
@@ -99,6 +101,12 @@ class Tail:
             watched.release_waiting()
 
     async def run(self) -> None:
+        try:
+            await self._run()
+        finally:
+            await self._apart.close()
+
+    async def _run(self) -> None:
         backoff = Backoff()
         outage = Outage(partial(log.warning, "tail_failed"))
         while True:
@@ -141,7 +149,12 @@ class Tail:
         cursors = list(self._watchlist.dirty)[:CYCLE_MAX_LOGS]
         if not cursors:
             return
-        found = await self._read(cursors)
+        try:
+            found = await self._read(cursors, READ_SECONDS)
+        except (GaplessError, TimeoutError) as error:
+            await self._raise_if_of_all(error)
+            self._apart.take(cursors)
+            return
         # Who was woken takes a first step now, and connections go on writing: part of what the cycle costs.
         await asyncio.sleep(0)
         self._sleeping.record_read(self._now(), found.items(), self._pace.pause)
@@ -160,16 +173,29 @@ class Tail:
         for cursor in wanted:
             self._watchlist.read(cursor)
 
-    async def _read(self, cursors: list[Cursor]) -> dict[Cursor, int]:
+    async def _raise_if_of_all(self, error: Exception) -> None:
+        """Return if the database is there, but cannot read one of the logs that it was asked for."""
+        if isinstance(error, TimeoutError):
+            # Without a lock_timeout, as behind a pooler, a locked log is as silent as a broken network.
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self._store.epoch()
+        elif isinstance(error, OF_ALL):
+            raise error
+
+    async def _read_alone(self, cursor: Cursor, seconds: float) -> None:
+        found = await self._read([cursor], seconds)
+        self._sleeping.record_read(self._now(), found.items(), self._pace.pause)
+
+    async def _read(self, cursors: list[Cursor], seconds: float) -> dict[Cursor, int]:
         """Read these logs and deliver what is there; answers the number of events in each."""
         positions = [cursor.position for cursor in cursors]
         limit = max(LOG_MIN_EVENTS, CYCLE_MAX_EVENTS // len(cursors))
         max_bytes = max(LOG_MIN_BYTES, CYCLE_MAX_BYTES // len(cursors))
         for cursor in cursors:
             cursor.dirty = False
-            del self._watchlist.dirty[cursor]
+            self._watchlist.dirty.pop(cursor, None)
         try:
-            async with asyncio.timeout(READ_SECONDS):
+            async with asyncio.timeout(seconds):
                 events = await self._store.read_tail(positions, limit, max_bytes)
         except BaseException:
             for cursor in cursors:

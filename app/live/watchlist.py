@@ -106,9 +106,9 @@ class Watchlist:
         self.changed.set()
 
     def read(self, cursor: Cursor) -> None:
-        """Have this log read in the next cycle, or as soon as somebody wants it."""
+        """Have this log read in the next cycle, or as soon as somebody wants it and it is not apart."""
         cursor.dirty = True
-        if cursor.wanted:
+        if cursor.wanted and not cursor.apart:
             self.dirty[cursor] = None
             self.changed.set()
 

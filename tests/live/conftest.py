@@ -66,6 +66,11 @@ class Live:
         """Whether the tail is reading nothing, and has nothing to read."""
         return not (self.store.reading or self.hub._watchlist.dirty)
 
+    @property
+    def apart(self) -> int:
+        """How many logs are read apart from the others."""
+        return sum(cursor.apart for watched in self.hub._watchlist for cursor in watched.cursors)
+
 
 StartLive = Callable[..., Awaitable[Live]]
 

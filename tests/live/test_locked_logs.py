@@ -1,0 +1,155 @@
+"""One log that is locked or broken keeps only its own readers waiting."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+
+from app.db.pool import Pool
+from app.live import tail
+from app.live.start import Edge
+from app.settings import Settings
+from tests.conftest import Connect
+from tests.live.client import Client, client_of, quiet
+from tests.live.conftest import Live, StartLive, running
+from tests.support.log import create_topic, publish
+from tests.support.wait import until, until_blocked, until_within
+
+LATE_SECONDS = 1.0
+"""Less than a statement waits for a lock."""
+
+
+async def begun_topic(connection: asyncpg.Connection, topic: str, partitions: int = 1) -> int:
+    """Its logs have a segment each, and an event."""
+    topic_id = await create_topic(connection, topic, partitions=partitions)
+    for partition in range(partitions):
+        await publish(connection, "1", topic=topic, partition=partition)
+    return topic_id
+
+
+@asynccontextmanager
+async def locked_logs(holder: asyncpg.Connection, topic_id: int, *partitions: int) -> AsyncIterator[None]:
+    """What REINDEX and VACUUM FULL do to the newest segments of logs."""
+    async with holder.transaction():
+        for partition in partitions or (0,):
+            await holder.execute(
+                f"lock table gapless.event_{topic_id}_{partition}_1 in access exclusive mode"
+            )
+        yield
+
+
+@asynccontextmanager
+async def broken_log(connection: asyncpg.Connection, topic_id: int) -> AsyncIterator[None]:
+    """Its newest segment cannot be read, as if a block of it were damaged."""
+    table = f"event_{topic_id}_0_1"
+    await connection.execute(
+        "create function public.damaged() returns boolean language plpgsql as $$"
+        " begin raise exception using errcode = 'XX001', message = 'invalid page in block 0'; end $$"
+    )
+    await connection.execute(f"alter table gapless.{table} rename to sound")
+    await connection.execute(
+        f"create view gapless.{table} as select * from gapless.sound where (select public.damaged())"
+    )
+    yield
+    await connection.execute(f"drop view gapless.{table}")
+    await connection.execute(f"alter table gapless.sound rename to {table}")
+
+
+@asynccontextmanager
+async def followed(live: Live, topic: str = "locked") -> AsyncIterator[tuple[Client, Client]]:
+    """A stream of this topic, and one of topic `free`."""
+    plans = [await live.hub.streams.plan([name], Edge.LATEST, None) for name in (topic, "free")]
+    with client_of(live, plans[0]) as one, client_of(live, plans[1]) as free:
+        yield one, free
+
+
+async def insist_on_prompt_events(connection: asyncpg.Connection, client: Client, count: int) -> None:
+    """Published by SQL to topic `free`, so that nothing but the tail can deliver them."""
+    for _ in range(count):
+        (offset,) = (await publish(connection, "1", topic="free"))["offsets"]
+        await until_within(lambda: client.offsets[-1] == offset, LATE_SECONDS)  # noqa: B023
+
+
+async def test_a_locked_log_delays_no_other(
+    start_live: StartLive, connection: asyncpg.Connection, connect: Connect
+) -> None:
+    topic_id = await begun_topic(connection, "locked", partitions=3)
+    await begun_topic(connection, "free")
+    live = await start_live(poll_seconds=0.1)
+    holder = await connect("holder")
+    async with followed(live) as (locked, free):
+        async with locked_logs(holder, topic_id, 0, 2):
+            await until_blocked(connection, "gapless")
+            # Whoever is read together with the locked log at first waits for it once.
+            await publish(connection, "1", topic="free")
+            await until(lambda: free.offsets)
+            await insist_on_prompt_events(connection, free, 30)
+            await publish(connection, "1", topic="locked", partition=1)
+            await until(lambda: locked.places == [(1, 2)])
+            for number in (1, 2, 3):
+                await publish(holder, str(number), topic="locked", partition=0)
+        await publish(connection, "4", topic="locked", partition=0)
+        await until(lambda: len(locked.places) == 5)
+        assert locked.places == [(1, 2), (0, 2), (0, 3), (0, 4), (0, 5)]
+        assert free.offsets == list(range(2, 33))
+
+
+async def test_a_log_that_was_locked_is_slept_on_again(
+    live: Live, connection: asyncpg.Connection, connect: Connect
+) -> None:
+    """Without a poll: what is published after the release is found by its notification, or never."""
+    topic_id = await begun_topic(connection, "t")
+    holder = await connect("holder")
+    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
+        await quiet(live, connection)
+        async with locked_logs(holder, topic_id):
+            live.hub.lost()
+            await until(lambda: live.apart)
+            await publish(holder, "1")
+        await until(lambda: client.offsets == [2])
+        await quiet(live, connection)
+        assert live.apart == 0
+        await publish(connection, "2")
+        await until(lambda: client.offsets == [2, 3])
+
+
+async def test_without_a_lock_timeout_a_locked_log_delays_no_other(
+    dsn: str, connection: asyncpg.Connection, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a pooler a lock is waited for until the tail itself gives up."""
+    monkeypatch.setattr(tail, "READ_SECONDS", 1.0)
+    settings = Settings(database_url=dsn, pooled=True, poll_seconds=0.1)
+    topic_id = await begun_topic(connection, "locked")
+    await begun_topic(connection, "free")
+    holder = await connect("holder")
+    pool = await Pool.open(dsn, settings)
+    async with running(Live(pool, settings)) as live, followed(live) as (locked, free):
+        async with locked_logs(holder, topic_id):
+            await until(lambda: live.apart)
+            await publish(connection, "1", topic="free")
+            await until(lambda: free.offsets)
+            await insist_on_prompt_events(connection, free, 10)
+            await publish(holder, "1", topic="locked")
+        await until(lambda: locked.offsets == [2])
+    await pool.close()
+
+
+async def test_a_broken_log_delays_no_other_and_is_told_once(
+    start_live: StartLive, connection: asyncpg.Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic_id = await begun_topic(connection, "broken")
+    await begun_topic(connection, "free")
+    live = await start_live(poll_seconds=0.1)
+    async with followed(live, "broken") as (broken, free):
+        async with broken_log(connection, topic_id):
+            await until(lambda: live.apart)
+            await publish(connection, "1", topic="free")
+            await until(lambda: free.offsets)
+            await insist_on_prompt_events(connection, free, 30)
+        await publish(connection, "1", topic="broken")
+        await until(lambda: broken.offsets == [2])
+    said = capsys.readouterr().out
+    assert said.count("logs_not_read") == 1
+    assert "invalid page in block 0" in said
+    assert "tail_failed" not in said
