@@ -1,15 +1,19 @@
 """Notices what no event tells: topics that were deleted, databases that went back in time.
 
-Runs beside the tail, so that a look at one topic delays nobody's events.
+Runs beside the tail, so that a look at one topic delays nobody's events. Whether a log went back only
+the log itself tells, and it may be locked or broken: then that is asked again later, at growing
+intervals, and the other topics are looked at meanwhile.
 """
 
 import asyncio
 from functools import partial
+from math import inf
 
 import structlog
 
 from app.backoff import Backoff
-from app.errors import TopicNotFound, is_told
+from app.errors import GaplessError, TopicNotFound, is_told
+from app.live.apart import OF_ALL
 from app.live.protocols import LogReader
 from app.live.signal import Signal
 from app.live.watched import Fate, Watched
@@ -20,10 +24,24 @@ from app.outage import Outage
 ROUND_SECONDS = 15.0
 ROUND_MAX_TOPICS = 20
 EPOCH_SECONDS = 30.0
+TIPS_SECONDS = 5.0
+"""More than a statement waits for a lock where it has a lock_timeout."""
+LONGEST_PAUSE_SECONDS = 15.0
 SAME_TOPIC_SECONDS = 0.25
 """A notification without partitions may mean many events too, so it is not followed up each time."""
 
 log = structlog.get_logger(__name__)
+
+
+class _Doubt:
+    """Whether the logs of a topic went back is not known, and not to be asked before `at`."""
+
+    def __init__(self, now: float) -> None:
+        self.at = now
+        self._backoff = Backoff(LONGEST_PAUSE_SECONDS)
+
+    def put_off(self, now: float) -> None:
+        self.at = now + self._backoff.next()
 
 
 class Inspector:
@@ -35,6 +53,8 @@ class Inspector:
         self._changed = Signal()
         self._suspects: dict[TopicId, float] = {}
         self._looked_at: dict[TopicId, float] = {}
+        self._doubts: dict[TopicId, _Doubt] = {}
+        self._untold = Outage(partial(log.warning, "tips_not_read"))
         self._all_suspect = False
         self._epoch_at = 0.0
         self._epoch_asked_at = float("-inf")
@@ -44,11 +64,12 @@ class Inspector:
 
     def suspect(self, topic_id: TopicId) -> None:
         """Something about this topic changed."""
-        if topic_id in self._suspects or self._watchlist.by_id(topic_id) is None:
+        if self._watchlist.by_id(topic_id) is None:
             return
-        now = self._now()
-        self._suspects[topic_id] = max(now, self._looked_at.get(topic_id, 0.0) + SAME_TOPIC_SECONDS)
-        self._changed.set()
+        at = max(self._now(), self._looked_at.get(topic_id, 0.0) + SAME_TOPIC_SECONDS)
+        if at < self._suspects.get(topic_id, inf):
+            self._suspects[topic_id] = at
+            self._changed.set()
 
     def suspect_all(self) -> None:
         """The database was away and may have come back as another one."""
@@ -95,8 +116,9 @@ class Inspector:
             await self._check_epoch()
         if self._all_suspect:
             self._all_suspect = False
-            for watched in self._watchlist:
-                await self._check(watched, tips_too=True)
+            ids = [watched.topic.topic_id for watched in self._watchlist]
+            self._doubts = {topic_id: self._doubts.get(topic_id) or _Doubt(now) for topic_id in ids}
+            self._suspects |= dict.fromkeys(ids, now)
         if now >= self._round_at:
             self._round_at = now + ROUND_SECONDS
             self._suspects |= {watched.topic.topic_id: now for watched in self._this_round()}
@@ -106,6 +128,7 @@ class Inspector:
                 suspect = self._watchlist.by_id(topic_id)
                 if suspect is not None:
                     await self._check(suspect)
+        await self._settle_doubts(now)
         self._looked_at = {t: at for t, at in self._looked_at.items() if at > now - SAME_TOPIC_SECONDS}
 
     def _this_round(self) -> list[Watched]:
@@ -133,20 +156,56 @@ class Inspector:
             for watched in self._watchlist:
                 self._watchlist.close(watched, Fate.REPLACED)
 
-    async def _check(self, watched: Watched, *, tips_too: bool = False) -> None:
-        name = watched.topic.name
+    async def _check(self, watched: Watched) -> None:
         self._looked_at[watched.topic.topic_id] = self._now()
-        read = [cursor.tip for cursor in watched.cursors] if watched.ring else []
         try:
-            topic = await self._store.get_topic(name)
-            bounds = await self._store.bounds(name, None) if tips_too else []
+            topic = await self._store.get_topic(watched.topic.name)
         except TopicNotFound:
             self._watchlist.close(watched, Fate.DELETED)
             return
         if topic.topic_id != watched.topic.topic_id:
             self._watchlist.close(watched, Fate.DELETED)
-        elif any(now.tip < tip for now, tip in zip(bounds, read, strict=False)):
-            log.warning("log_went_back", topic=name)
+
+    async def _settle_doubts(self, now: float) -> None:
+        """After everything that no log is needed for, and only until the first that cannot be read."""
+        for topic_id, doubt in list(self._doubts.items()):
+            watched = self._watchlist.by_id(topic_id)
+            if watched is None:
+                del self._doubts[topic_id]
+            elif doubt.at <= now:
+                try:
+                    await self._check_tips(watched)
+                except (GaplessError, TimeoutError) as error:
+                    await self._raise_if_of_all(error)
+                    doubt.put_off(self._now())
+                    self._untold.failed(repr(error), topic=watched.topic.name, detail=repr(error))
+                    break
+                del self._doubts[topic_id]
+        if not self._doubts:
+            self._untold.worked()
+        for topic_id, doubt in self._doubts.items():
+            if doubt.at <= now:
+                self._changed.set()
+            else:
+                self._suspects[topic_id] = min(doubt.at, self._suspects.get(topic_id, inf))
+
+    async def _raise_if_of_all(self, error: Exception) -> None:
+        """Return if the database is there, but not this log."""
+        if isinstance(error, TimeoutError):
+            await self._check_epoch()
+        elif isinstance(error, OF_ALL):
+            raise error
+
+    async def _check_tips(self, watched: Watched) -> None:
+        read = [cursor.tip for cursor in watched.cursors] if watched.ring else []
+        try:
+            async with asyncio.timeout(TIPS_SECONDS):
+                bounds = await self._store.bounds(watched.topic.name, None)
+        except TopicNotFound:
+            self._watchlist.close(watched, Fate.DELETED)
+            return
+        if any(now.tip < tip for now, tip in zip(bounds, read, strict=False)):
+            log.warning("log_went_back", topic=watched.topic.name)
             self._watchlist.close(watched, Fate.REPLACED)
 
     @staticmethod

@@ -1,5 +1,6 @@
 """One log that is locked or broken keeps only its own readers waiting."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,8 +14,8 @@ from app.settings import Settings
 from tests.conftest import Connect
 from tests.live.client import Client, client_of, quiet
 from tests.live.conftest import Live, StartLive, running
-from tests.support.log import create_topic, publish
-from tests.support.wait import until, until_blocked, until_within
+from tests.support.log import create_topic, publish, value
+from tests.support.wait import PATIENCE_SECONDS, until, until_blocked, until_within
 
 LATE_SECONDS = 1.0
 """Less than a statement waits for a lock."""
@@ -153,3 +154,39 @@ async def test_a_broken_log_delays_no_other_and_is_told_once(
     assert said.count("logs_not_read") == 1
     assert "invalid page in block 0" in said
     assert "tail_failed" not in said
+
+
+async def test_the_end_of_a_topic_is_told_while_another_is_locked(
+    live: Live, connection: asyncpg.Connection, connect: Connect
+) -> None:
+    topic_id = await begun_topic(connection, "locked")
+    await begun_topic(connection, "free")
+    holder = await connect("holder")
+    async with followed(live) as (locked, free):
+        await quiet(live, connection, 2)
+        async with locked_logs(holder, topic_id):
+            live.hub.regained()
+            await until_blocked(connection, "gapless")
+            await value(connection, "delete_topic", topic="free")
+            await asyncio.wait_for(free.task, PATIENCE_SECONDS)
+            assert [m.event for m in free.messages] == ["end"]
+            await value(holder, "delete_topic", topic="locked")
+        await asyncio.wait_for(locked.task, PATIENCE_SECONDS)
+        assert [m.event for m in locked.messages] == ["end"]
+
+
+async def test_a_log_that_went_back_while_it_was_locked_ends_its_streams(
+    live: Live, connection: asyncpg.Connection, connect: Connect, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a look could not tell is looked at again."""
+    topic_id = await begun_topic(connection, "t")
+    await publish(connection, "2", "3")
+    holder = await connect("holder")
+    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
+        await quiet(live, connection)
+        async with locked_logs(holder, topic_id):
+            await holder.execute("delete from gapless.event where log_offset > 1")
+            live.hub.regained()
+            await until(lambda: "tips_not_read" in capsys.readouterr().out)
+        await asyncio.wait_for(client.task, PATIENCE_SECONDS)
+        assert client.offsets == []
