@@ -157,7 +157,7 @@ def _check_size(plan: Plan) -> None:
     topics = [lane.topic for lane in plan.lanes]
     if sum(topic.partitions for topic in topics) > MAX_PARTITIONS:
         raise TooManyItems(f"A stream may follow at most {MAX_PARTITIONS} partitions.", limit=MAX_PARTITIONS)
-    longest = longest_id_bytes(topics)
+    longest = longest_id_bytes(topics) + sum(len(b"," + gone.mark.text) for gone in plan.gone)
     if longest > MAX_ID_BYTES:
         raise TooManyItems(
             f"The ids of this stream could take {longest} bytes, more than {MAX_ID_BYTES}; "

@@ -1,6 +1,5 @@
 """One stream over several topics: an endless supply of ready frames, in order per partition."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from app.live.history import History
@@ -24,9 +23,11 @@ class Follow:
         self._watchlist = watchlist
         self._history = history
         self._frames = frames
-        self._gone: Sequence[str] = plan.gone
+        self._gone = plan.gone
         self._plans = plan.lanes
-        self._lanes = [self._lane(lane, alone=len(plan.lanes) == 1) for lane in plan.lanes]
+        # What a ring has ready names its own topic only.
+        alone = len(plan.lanes) == 1 and not plan.gone
+        self._lanes = [self._lane(lane, alone=alone) for lane in plan.lanes]
         self._open = list(self._lanes)
         self._turn = 0
 
@@ -45,7 +46,7 @@ class Follow:
         gaps = [
             lane.gap(gap) for lane, plan in zip(self._lanes, self._plans, strict=True) for gap in plan.gaps
         ]
-        ends = [self._frames.end(topic) for topic in self._gone]
+        ends = [self._frames.end(gone.topic) for gone in self._gone]
         return b"".join(gaps + ends) if gaps else b"".join([self._id_line() + b"\n", *ends])
 
     def told(self) -> Told:
@@ -130,4 +131,5 @@ class Follow:
         return None
 
     def _id_line(self) -> bytes:
-        return self._frames.id_line(event_id(self._epoch, [lane.mark for lane in self._lanes]))
+        marks = [lane.mark for lane in self._lanes] + [gone.mark for gone in self._gone]
+        return self._frames.id_line(event_id(self._epoch, marks))

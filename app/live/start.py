@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from app.errors import BadEventId, OffsetAhead, TopicNotFound
 from app.live.lookup import Lookup, TopicState
-from app.live.position import Gap, Resume, TopicPosition, parse_event_id
+from app.live.position import Gap, Resume, TopicMark, TopicPosition, parse_event_id
 from app.live.protocols import EpochSource, LogReader
 from app.model import Topic
 
@@ -30,11 +30,19 @@ class LanePlan(NamedTuple):
     gaps: Sequence[Gap]
 
 
-class Plan(NamedTuple):
-    """`gone` are topics that the client was reading and that were deleted while it was away."""
+class Gone(NamedTuple):
+    """A topic that the client was reading and that was deleted meanwhile, and where the client was.
 
+    Ids go on naming it: it is no stranger when the client comes back, nor when another one has its name.
+    """
+
+    topic: str
+    mark: TopicMark
+
+
+class Plan(NamedTuple):
     lanes: Sequence[LanePlan]
-    gone: Sequence[str]
+    gone: Sequence[Gone]
 
 
 class Planner:
@@ -77,7 +85,7 @@ class Planner:
                 lanes.append(_begun_anew(state, position))
             else:
                 lanes.append(_resumed(state, position, same_epoch=same_epoch))
-        return Plan(lanes, gone)
+        return Plan(lanes, [_gone(topic, resume.topics[topic], same_epoch=same_epoch) for topic in gone])
 
     async def _states(
         self, topics: Sequence[str], named: Container[str]
@@ -108,6 +116,14 @@ def _from_number(offset: int, states: Sequence[TopicState]) -> Resume:
     if len(states) > 1 or states[0].topic.partitions > 1:
         raise BadEventId("A bare offset tells no position in a stream of several partitions.")
     return Resume(None, {states[0].topic.name: TopicPosition(None, {0: offset})})
+
+
+def _gone(topic: str, position: TopicPosition, *, same_epoch: bool) -> Gone:
+    """Its number stays known in another epoch, its offsets would be taken for some of that one."""
+    assert position.topic_id is not None  # nosec B101: a bare offset is only of a topic that was found
+    offsets = position.offsets if same_epoch else {}
+    seen = [offsets.get(partition, 0) for partition in range(max(offsets, default=-1) + 1)]
+    return Gone(topic, TopicMark(topic, position.topic_id, seen))
 
 
 def _is_another(topic: Topic, position: TopicPosition, *, same_epoch: bool) -> bool:

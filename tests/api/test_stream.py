@@ -205,6 +205,74 @@ async def test_a_deleted_topic_leaves_the_others_of_its_stream_alone(api: Api) -
         assert place(await again.next()) == Place("a", 0, 2)
 
 
+async def test_a_deleted_topic_leaves_the_others_alone_however_often_the_client_comes_back(api: Api) -> None:
+    for topic in ("a", "b"):
+        await api.create(topic)
+    async with api.stream(("a", "b")) as stream:
+        await api.publish(1, topic="b")
+        position = (await stream.next()).last_id
+    await api.delete("b")
+    for number in range(1, 4):
+        async with api.stream(("a", "b"), last_event_id=position) as again:
+            assert (await again.next()).event == "end"
+            # The first comes by the database, the others by the ring.
+            for expected in (2 * number - 1, 2 * number):
+                await api.publish(expected, topic="a")
+                message = await again.next()
+                assert place(message) == Place("a", 0, expected)
+            position = message.last_id
+    await api.delete("a")
+    status, problem = await api.refused(("a", "b"), last_event_id=position)
+    assert (status, problem["code"]) == (404, "topic_not_found")
+
+
+@pytest.mark.parametrize("reconnects", [0, 1, 2])
+async def test_a_topic_made_anew_between_reconnects_is_announced_and_read_from_its_start(
+    api: Api, reconnects: int
+) -> None:
+    for topic in ("a", "b"):
+        await api.create(topic)
+    async with api.stream(("a", "b")) as stream:
+        await api.publish(1, topic="b")
+        position = (await stream.next()).last_id
+    await api.delete("b")
+    for _ in range(reconnects):
+        async with api.stream(("a", "b"), last_event_id=position) as again:
+            position = await again.position()
+    await api.create("b")
+    await api.publish("new", topic="b")
+    async with api.stream(("a", "b"), last_event_id=position) as again:
+        gap, event = await again.take(2)
+    assert (gap.event, json.loads(gap.data)["reason"]) == ("gap", "topic")
+    assert place(event) == Place("b", 0, 1)
+
+
+async def test_offsets_of_a_deleted_topic_do_not_outlive_the_epoch_they_are_of(api: Api) -> None:
+    """Else they would be taken for offsets of whatever has its number in a database that was put back."""
+    for topic in ("a", "b"):
+        await api.create(topic)
+    async with api.stream(("a", "b")) as stream:
+        await api.publish(1, topic="b")
+        position = (await stream.next()).last_id
+    assert position.endswith(",b:2:0:1")
+    await api.delete("b")
+    elsewhere = position.replace(position.split(".")[1], "0123456789ab")
+    async with api.stream(("a", "b"), last_event_id=elsewhere) as again:
+        assert (await again.position()).endswith(",b:2")
+
+
+async def test_ids_that_a_deleted_topic_makes_too_long_are_refused(api: Api) -> None:
+    """No stream has sent such a position."""
+    topics = [f"{number:03}{'x' * 197}" for number in range(50)]
+    for topic in topics:
+        await api.create(topic, partitions=17)
+    async with api.stream(topics) as stream:
+        position = await stream.position()
+    long = ":".join(f"{partition}:{2**63 - 1}" for partition in range(256))
+    status, problem = await api.refused([*topics, "gone"], last_event_id=f"{position},gone:7:{long}")
+    assert (status, problem["code"], problem["limit"]) == (422, "too_many_items", MAX_ID_BYTES)
+
+
 async def test_a_topic_made_anew_is_another_topic(api: Api) -> None:
     await api.create()
     async with api.stream() as stream:
