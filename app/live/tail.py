@@ -82,6 +82,8 @@ class Tail:
             _check_partition(watched.topic, partition)
             signal.clear()
             if not watched.wait(signal, partition, offset):
+                # The read may have been of another topic, made under the name of the one that is watched.
+                self._inspector.suspect(watched.topic.topic_id)
                 return True
             self.waiting += 1
             try:

@@ -10,6 +10,7 @@ from app.api.sse import SseFrames
 from app.db.listener import Listener
 from app.db.store import Store
 from app.errors import PartitionNotFound
+from app.live import inspector
 from app.live.arrivals import Arrivals
 from app.live.inspector import Inspector
 from app.live.sleeping import Sleeping
@@ -136,6 +137,28 @@ async def test_events_of_a_topic_made_anew_never_reach_streams_of_the_old_one(
             assert [m.event for m in await _messages(old_stream)] == ["end"]
 
 
+async def test_a_long_poll_of_a_topic_made_anew_waits_though_nobody_heard_of_it(
+    start_live: StartLive, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a listener. The old topic had more than the new one, which is no news of the new one."""
+    monkeypatch.setattr(inspector, "ROUND_SECONDS", 3600.0)
+    live = await start_live(pooled=True)
+    await create_topic(connection)
+    await publish_many(connection, 3)
+    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as old:
+        await until(lambda: live.store.asked and live.idle)
+        await value(connection, "delete_topic", topic="t")
+        await create_topic(connection)
+        await publish(connection, "1")
+
+        async def waits() -> bool:
+            return not await live.hub.tail.wait_beyond("t", 0, 1, asyncio.get_running_loop().time() + 0.1)
+
+        await until(waits)
+        await until(old.task.done)
+        assert [m.event for m in old.messages] == ["end"]
+
+
 async def test_a_read_from_before_the_database_went_back_is_not_for_new_streams(
     live: Live, connection: asyncpg.Connection
 ) -> None:
@@ -162,9 +185,9 @@ async def test_a_wait_for_a_partition_that_is_not_there_leaves_nothing_watched(
     await create_topic(connection)
     frames = SseFrames()
     watchlist = Watchlist(frames, ring_max_events=10, ring_max_bytes=1_000)
-    inspector = Inspector(store, watchlist)
+    looking = Inspector(store, watchlist)
     sleeping, arrivals = Sleeping(Listener(settings), watchlist), Arrivals(watchlist, frames)
-    tail = Tail(store, sleeping, watchlist, inspector, arrivals, poll_seconds=3600)
+    tail = Tail(store, sleeping, watchlist, looking, arrivals, poll_seconds=3600)
     with pytest.raises(PartitionNotFound):
         await tail.wait_beyond("t", 1, 0, asyncio.get_running_loop().time() + PATIENCE_SECONDS)
     assert len(watchlist) == 0
