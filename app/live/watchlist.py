@@ -14,7 +14,7 @@ LINGER_SECONDS = 5.0
 """A topic without readers stays watched this long, as they often come back at once."""
 
 RINGS_MAX_BYTES = 256 * 1024 * 1024
-RING_MIN_BYTES = 256 * 1024
+"""Of all rings together, but for the newest event of each, which stays in any case."""
 
 
 class Watchlist:
@@ -36,6 +36,7 @@ class Watchlist:
         self._topics: dict[TopicId, Watched] = {}
         self._names: dict[str, Watched] = {}
         self._left_at: dict[Watched, float] = {}
+        self._ringed: set[Watched] = set()
 
     def __len__(self) -> int:
         return len(self._topics)
@@ -69,6 +70,7 @@ class Watchlist:
             return watched, watched.ring
         ring = Ring(topic, self.epoch, tips, self._frames, max_events=self._ring_max_events)
         watched.open_ring(ring)
+        self._ringed.add(watched)
         self._shrink_rings()
         return watched, ring
 
@@ -85,6 +87,7 @@ class Watchlist:
             del self._left_at[watched]
             if watched.used:
                 watched.drop_ring()
+                self._ringed.discard(watched)
             else:
                 self._forget(watched)
 
@@ -99,6 +102,7 @@ class Watchlist:
         if self._names.get(watched.topic.name) is watched:
             del self._names[watched.topic.name]
         self._left_at.pop(watched, None)
+        self._ringed.discard(watched)
         for cursor in watched.cursors:
             cursor.wanted = False
             self.dirty.pop(cursor, None)
@@ -133,12 +137,11 @@ class Watchlist:
     @property
     def ring_bytes(self) -> int:
         """What each ring may hold so that all of them stay within bounds."""
-        share = RINGS_MAX_BYTES // max(1, len(self._topics))
-        return min(self._ring_max_bytes, max(RING_MIN_BYTES, share))
+        return min(self._ring_max_bytes, RINGS_MAX_BYTES // max(1, len(self._ringed)))
 
     def _shrink_rings(self) -> None:
         share = self.ring_bytes
         if share < self._ring_max_bytes:
-            for watched in self._topics.values():
+            for watched in self._ringed:
                 if watched.ring is not None:
                     watched.ring.evict(share)
