@@ -15,6 +15,8 @@ LINGER_SECONDS = 5.0
 
 RINGS_MAX_BYTES = 256 * 1024 * 1024
 """Of all rings together, but for the newest event of each, which stays in any case."""
+SHRINK_SHARE = 1 / 8
+"""All rings are cut back when so many more have come: looking at each for each that comes took minutes."""
 
 
 class Watchlist:
@@ -37,6 +39,7 @@ class Watchlist:
         self._names: dict[str, Watched] = {}
         self._left_at: dict[Watched, float] = {}
         self._ringed: set[Watched] = set()
+        self._ringed_when_shrunk = 0
 
     def __len__(self) -> int:
         return len(self._topics)
@@ -87,7 +90,7 @@ class Watchlist:
             del self._left_at[watched]
             if watched.used:
                 watched.drop_ring()
-                self._ringed.discard(watched)
+                self._has_no_ring(watched)
             else:
                 self._forget(watched)
 
@@ -102,7 +105,7 @@ class Watchlist:
         if self._names.get(watched.topic.name) is watched:
             del self._names[watched.topic.name]
         self._left_at.pop(watched, None)
-        self._ringed.discard(watched)
+        self._has_no_ring(watched)
         for cursor in watched.cursors:
             cursor.wanted = False
             self.dirty.pop(cursor, None)
@@ -139,9 +142,17 @@ class Watchlist:
         """What each ring may hold so that all of them stay within bounds."""
         return min(self._ring_max_bytes, RINGS_MAX_BYTES // max(1, len(self._ringed)))
 
+    def _has_no_ring(self, watched: Watched) -> None:
+        self._ringed.discard(watched)
+        self._ringed_when_shrunk = min(self._ringed_when_shrunk, len(self._ringed))
+
     def _shrink_rings(self) -> None:
         share = self.ring_bytes
-        if share < self._ring_max_bytes:
-            for watched in self._ringed:
-                if watched.ring is not None:
-                    watched.ring.evict(share)
+        if share == self._ring_max_bytes or len(self._ringed) <= self._ringed_when_shrunk * (
+            1 + SHRINK_SHARE
+        ):
+            return
+        self._ringed_when_shrunk = len(self._ringed)
+        for watched in self._ringed:
+            if watched.ring is not None:
+                watched.ring.evict(share)

@@ -7,6 +7,7 @@ import pytest
 
 from app.api.sse import SseFrames
 from app.live import watchlist as module
+from app.live.ring import Ring
 from app.live.signal import Signal
 from app.live.watched import Fate, Watched
 from app.live.watchlist import LINGER_SECONDS, Watchlist
@@ -29,7 +30,7 @@ def test_all_rings_together_hold_no_more_than_they_may_however_many_there_are(wa
     for topics in (1, 4, 20, 60):
         while len(watchlist) < topics:
             _fill(watchlist, followed(watchlist))
-        assert _held(watchlist) <= MAX_BYTES
+        assert _held(watchlist) <= MAX_BYTES * (1 + module.SHRINK_SHARE)
         for watched in watchlist:
             _fill(watchlist, watched)
         assert MAX_BYTES / 4 / 2 <= _held(watchlist) <= MAX_BYTES
@@ -67,6 +68,23 @@ def test_the_share_of_a_ring_that_is_gone_is_for_the_others(watchlist: Watchlist
     watchlist.drop_unused(LINGER_SECONDS)
     assert [watched.ring for watched in many[8:]] == [None] * 4
     assert watchlist.ring_bytes == whole
+
+
+def test_a_topic_more_does_not_cost_a_look_at_each_of_the_others(
+    watchlist: Watchlist, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+    evict = Ring.evict
+
+    def counted(ring: Ring, max_bytes: int) -> None:
+        nonlocal looks
+        looks += 1
+        evict(ring, max_bytes)
+
+    monkeypatch.setattr(Ring, "evict", counted)
+    for _ in range(2_000):
+        followed(watchlist)
+    assert 2_000 < looks < 2_000 * 2 / module.SHRINK_SHARE
 
 
 def followed(watchlist: Watchlist) -> Watched:
