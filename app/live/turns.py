@@ -27,8 +27,10 @@ class Turns:
         """Wait for a connection's worth of room; raises TopicBusy when a suspect waits too long."""
         if name not in self._suspects:
             async with self._all:
-                yield
-            return
+                # It may have been found locked while many of its calls queued here.
+                if name not in self._suspects:
+                    yield
+                    return
         try:
             async with asyncio.timeout(self._patience_seconds):
                 await self._of_suspects.acquire()

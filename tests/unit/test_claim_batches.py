@@ -217,3 +217,22 @@ async def test_groups_that_are_locked_leave_turns_to_the_others(members: Members
             await task
     members.calls[TURNS].land()
     assert await tokens(stuck[:1]) == ["x"]
+
+
+async def test_a_burst_of_claims_that_go_alone_leaves_turns_to_others_once_its_group_is_locked(
+    members: Members,
+) -> None:
+    stuck = await members.claim(*(f"m{number}" for number in range(60)), group="locked", partitions=[0])
+    fine = await members.claim("a", group="fine")
+    assert [call.group for call in members.calls] == ["locked"] * TURNS
+    for call in members.calls[:TURNS]:
+        call.fail(TopicBusy("locked"))
+    await until(lambda: "fine" in [call.group for call in members.calls])
+    next(call for call in members.calls if call.group == "fine").land()
+    assert await tokens(fine) == ["a"]
+    # One of them may try whether it still is; whoever waits for that gives up.
+    answers = asyncio.gather(*stuck, return_exceptions=True)
+    await until(lambda: sum(task.done() for task in stuck) == len(stuck) - 1)
+    (trial,) = [call for call in members.calls[TURNS:] if call.group == "locked"]
+    trial.land()
+    assert sum(isinstance(answer, TopicBusy) for answer in await answers) == len(stuck) - 1

@@ -1,0 +1,91 @@
+"""Who may use a connection while something is locked: those that work, whoever queued first."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from app.errors import TopicBusy
+from app.live.turns import Turns
+from tests.support.wait import PATIENCE_SECONDS, until
+
+
+class Calls:
+    """Calls that have a turn last until the test ends them."""
+
+    def __init__(self, turns: int, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self.turns = Turns(turns, patience_seconds)
+        self.running: list[tuple[str, asyncio.Future[None]]] = []
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, outcome in self.running if not outcome.done()]
+
+    async def start(self, name: str, times: int = 1) -> list[asyncio.Task[None]]:
+        """Under way: each has a turn, or waits for one."""
+        tasks = [asyncio.create_task(self._call(name)) for _ in range(times)]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return tasks
+
+    def end(self, name: str, *, locked: bool) -> None:
+        for found, outcome in self.running:
+            if found == name and not outcome.done():
+                outcome.set_exception(TopicBusy("locked")) if locked else outcome.set_result(None)
+
+    async def _call(self, name: str) -> None:
+        try:
+            async with self.turns.turn(name):
+                outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self.running.append((name, outcome))
+                await outcome
+        except TopicBusy:
+            self.turns.record(name, locked=True)
+            raise
+        self.turns.record(name, locked=False)
+
+
+async def busy(tasks: Sequence[asyncio.Task[None]]) -> int:
+    return sum(isinstance(found, TopicBusy) for found in await asyncio.gather(*tasks, return_exceptions=True))
+
+
+async def test_those_that_queued_before_it_was_known_to_be_locked_leave_the_turns_to_others() -> None:
+    calls = Calls(turns=3, patience_seconds=0.05)
+    stuck = await calls.start("locked", 60)
+    (fine,) = await calls.start("fine")
+    assert calls.names == ["locked"] * 3
+    calls.end("locked", locked=True)
+    await until(lambda: sorted(calls.names) == ["fine", "locked"])
+    calls.end("fine", locked=False)
+    await fine
+    # The others are patient for a while, but for the one that has a turn to find out.
+    await until(lambda: sum(task.done() for task in stuck) == 59)
+    assert calls.names == ["locked"]
+    calls.end("locked", locked=True)
+    assert await busy(stuck) == 60
+
+
+async def test_those_that_wait_as_suspects_go_on_when_it_is_free_again() -> None:
+    calls = Calls(turns=3)
+    waiting = await calls.start("t", 6)
+    calls.end("t", locked=True)
+    for _ in range(3):
+        await until(lambda: calls.names == ["t"])
+        calls.end("t", locked=False)
+    assert await busy(waiting) == 3
+
+
+async def test_who_is_cancelled_as_it_waits_leaves_no_turn_taken() -> None:
+    calls = Calls(turns=1)
+    first, second, third = await calls.start("t", 3)
+    calls.end("t", locked=True)
+    with pytest.raises(TopicBusy):
+        await first
+    # Suspects now: one has the turn, the other waits for it.
+    await until(lambda: calls.names == ["t"])
+    second.cancel()
+    third.cancel()
+    await asyncio.wait((second, third))
+    (fine,) = await calls.start("fine")
+    calls.end("fine", locked=False)
+    await fine
