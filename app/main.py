@@ -87,6 +87,7 @@ async def _running(
     access = _access(keys, settings)
     listener = Listener(settings, metrics, outage)
     hub = Hub(store, groups, listener, SseFrames(), encode_event, settings, metrics)
+    pool.on_replaced(hub.replaced)
     commits = GroupCommit(store, settings, metrics, hub.feed.take)
     tracing = create_tracing(settings.otlp_endpoint)
     stopping = asyncio.Event()

@@ -7,7 +7,7 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
@@ -89,6 +89,30 @@ def cannot_connect(dsn: str, error: Exception) -> str:
     return f"Cannot connect to the database at {place_of(dsn)} ({without_password(dsn)}): {reason}"
 
 
+class _Logs:
+    """Which logs connections lead to: after a failover the next one leads to others.
+
+    Each is asked before anybody has it. A notification, or the next look at the epoch, would come after the
+    first calls.
+    """
+
+    def __init__(self) -> None:
+        self.replaced: Callable[[], object] = lambda: None
+        self._epoch: str | None = None
+
+    async def meet(self, connection: asyncpg.Connection) -> None:
+        try:
+            epoch = await connection.fetchval("select gapless.epoch()")
+        except UNREACHABLE:
+            raise
+        except asyncpg.PostgresError:
+            # There is no schema yet, or no right to it: whoever calls its functions will be told.
+            epoch = None
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self.replaced()
+
+
 class Pool:
     """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most.
 
@@ -97,9 +121,16 @@ class Pool:
     """
 
     def __init__(
-        self, pool: asyncpg.Pool, dsn: str, acquire_seconds: float, metrics: Metrics, outage: Outage | None
+        self,
+        pool: asyncpg.Pool,
+        dsn: str,
+        acquire_seconds: float,
+        metrics: Metrics,
+        outage: Outage | None,
+        logs: _Logs | None = None,
     ) -> None:
         self._pool = pool
+        self._logs = logs or _Logs()
         self._dsn = dsn
         self._outage = outage
         self._acquire_seconds = acquire_seconds
@@ -114,6 +145,7 @@ class Pool:
         cls, dsn: str, settings: Settings, metrics: Metrics = NOBODY, outage: Outage | None = None
     ) -> "Pool":
         """`outage` is told whether there is a database, whenever a connection is asked for."""
+        logs = _Logs()
         pool = asyncpg.create_pool(
             dsn,
             min_size=settings.pool_min,
@@ -124,10 +156,18 @@ class Pool:
             max_inactive_connection_lifetime=IDLE_SECONDS,
             statement_cache_size=0 if settings.pooled else 100,
             server_settings=dict(session_settings(settings)),
+            init=logs.meet,
             reset=_keep_session,
         )
         with _reasons(dsn):
-            return cls(await pool, dsn, settings.acquire_seconds, metrics, outage)
+            return cls(await pool, dsn, settings.acquire_seconds, metrics, outage, logs)
+
+    def on_replaced(self, tell: Callable[[], object]) -> None:
+        """Have somebody told when a new connection leads to other logs than the one before, or may do so.
+
+        It is told before anything is called over that connection.
+        """
+        self._logs.replaced = tell
 
     @property
     def idle(self) -> int:

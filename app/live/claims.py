@@ -299,9 +299,10 @@ class Claims:
             known = await self.directory.confirm(topic, group, claimed.subscription_id)
             if known is None:
                 return None
-            if self._watchlist.epoch != self._epoch:
+            epoch = await self._inspector.epoch()
+            if epoch != self._epoch:
                 # Offsets may name other events now.
-                self._epoch = self._watchlist.epoch
+                self._epoch = epoch
                 self.cache.clear()
             items = await self.cache.items(known.topic_id, lease.partition, lease.runs)
             if items is None:

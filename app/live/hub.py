@@ -103,8 +103,12 @@ class Hub:
     def regained(self) -> None:
         """Notifications come again; what happened in between was not announced."""
         self._watchlist.read_all()
-        self._inspector.suspect_all()
         # It may be another database now.
+        self.replaced()
+        self.claims.wake_all()
+
+    def replaced(self) -> None:
+        """The same offsets may name other events from now on."""
         self.feed.clear()
         self.claims.cache.clear()
-        self.claims.wake_all()
+        self._inspector.suspect_all()

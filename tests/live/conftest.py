@@ -59,6 +59,7 @@ class Live:
         self.store = StagedStore(pool)
         self.listener = Listener(settings)
         self.hub = Hub(self.store, GroupStore(pool), self.listener, SseFrames(), encode_event, settings)
+        pool.on_replaced(self.hub.replaced)
         self.commits = GroupCommit(self.store, settings, committed=self.hub.feed.take)
 
     @property

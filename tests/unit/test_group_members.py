@@ -96,6 +96,9 @@ class Database:
         self.beats = 0
         self.given = 0
 
+    async def epoch(self) -> str:
+        return "epoch"
+
     async def get_topic(self, name: str) -> Topic:
         return TOPIC
 
