@@ -1,6 +1,7 @@
 """What becomes of a lease: ack, nack, reject, extend, release; its events once more."""
 
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -159,7 +160,8 @@ def _on_lease(
 async def read_lease(request: Request) -> Response:
     """For a member that lost them: those acked, nacked or given back are left out."""
     token = await _lease(request)
-    events = await parts(request).groups.read_lease(request.path_params["topic"], token)
+    async with parts(request).claims.lease_turn(token):
+        events = await parts(request).groups.read_lease(request.path_params["topic"], token)
     body = b'{"events":[%b]}' % b",".join([encode_event(event) for event in events])
     return JsonResponse(body, headers={"Cache-Control": "no-store"})
 
@@ -187,7 +189,7 @@ async def ack_lease(request: Request) -> Response:
     wanted = await read_struct(request, AckRequest, AckRequest(), MAX_BODY_BYTES)
     if wanted.offsets is not None and wanted.up_to is not None:
         refuse("up_to", "cannot be combined with offsets")
-    with _settling(request, "ack"):
+    async with _settling(request, "ack", token):
         results = await parts(request).groups.ack(token, wanted.offsets, wanted.up_to)
     return _results(request, token, results, whole=wanted.offsets is None and wanted.up_to is None)
 
@@ -228,7 +230,7 @@ async def nack_lease(request: Request) -> Response:
     """
     token = await _lease(request)
     wanted = await read_struct(request, NackRequest, NackRequest(), MAX_BODY_BYTES)
-    with _settling(request, "nack"):
+    async with _settling(request, "nack", token):
         results = await parts(request).groups.nack(token, wanted.offsets, wanted.delay, wanted.reason)
     return _results(request, token, results, whole=wanted.offsets is None)
 
@@ -256,7 +258,7 @@ async def reject_lease(request: Request) -> Response:
     """Whatever deliveries are left."""
     token = await _lease(request)
     wanted = await read_struct(request, RejectRequest, RejectRequest(), MAX_BODY_BYTES)
-    with _settling(request, "reject"):
+    async with _settling(request, "reject", token):
         results = await parts(request).groups.reject(token, wanted.offsets, wanted.reason)
     return _results(request, token, results, whole=wanted.offsets is None)
 
@@ -277,7 +279,9 @@ async def extend_lease(request: Request) -> Response:
     """Counts as a heartbeat of the group."""
     token = await _lease(request)
     wanted = await read_struct(request, ExtendRequest, ExtendRequest())
-    expires_at = await parts(request).groups.extend(token, wanted.lease_seconds)
+    here = parts(request)
+    async with here.claims.lease_turn(token):
+        expires_at = await here.groups.extend(token, wanted.lease_seconds)
     return JsonResponse({"expires_at": format_time(expires_at)})
 
 
@@ -295,15 +299,18 @@ async def release_lease(request: Request) -> Response:
     token = await _lease(request)
     wanted = await read_struct(request, ReleaseRequest, ReleaseRequest(), MAX_BODY_BYTES)
     here = parts(request)
-    with _settling(request, "release"):
+    async with _settling(request, "release", token):
         released = await here.groups.release(token, wanted.offsets)
     here.claims.settled(token, None if wanted.offsets is None else released)
     return JsonResponse({"released": released})
 
 
-def _settling(request: Request, name: str) -> AbstractContextManager[object]:
-    named = request.path_params
-    return settling(request, parts(request), name, named["topic"], named["group"])
+@asynccontextmanager
+async def _settling(request: Request, name: str, token: str) -> AsyncIterator[None]:
+    here, named = parts(request), request.path_params
+    with settling(request, here, name, named["topic"], named["group"]):
+        async with here.claims.lease_turn(token):
+            yield
 
 
 async def _lease(request: Request) -> str:

@@ -7,8 +7,8 @@ those for partitions of their own go alone.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from app.errors import (
     DatabaseUnavailable,
@@ -115,16 +115,8 @@ class ClaimBatches:
             _refuse([*taken, *waiting], DatabaseUnavailable("The server was stopped.", outcome="unknown"))
             raise
 
-    @asynccontextmanager
-    async def _turn(self, topic: str, group: str) -> AsyncIterator[None]:
-        name = f"{topic}/{group}"
-        try:
-            async with self._turns.turn(name):
-                yield
-        except TopicBusy:
-            self._turns.record(name, locked=True)
-            raise
-        self._turns.record(name, locked=False)
+    def _turn(self, topic: str, group: str) -> AbstractAsyncContextManager[None]:
+        return self._turns.call(f"{topic}/{group}")
 
     async def _claim(self, topic: str, group: str, taken: Sequence[_Request]) -> None:
         try:

@@ -8,12 +8,14 @@ a retry or an expiring lease is due, and by a poll as the net under all of them.
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 import msgspec
 import structlog
 
-from app.errors import GaplessError, LeaseLost
+from app.backoff import Backoff
+from app.errors import DatabaseUnavailable, GaplessError, LeaseLost, TopicBusy
 from app.live.claim_batches import ClaimBatches
 from app.live.directory import Directory, read_token
 from app.live.event_cache import EventCache
@@ -21,6 +23,7 @@ from app.live.inspector import Inspector
 from app.live.line import NEVER_SEEN, Line, Place
 from app.live.protocols import Groups, LogReader
 from app.live.taken import Taken
+from app.live.turns import Turns
 from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
 from app.model import Claimed, ClaimOptions, SubscriptionId
@@ -34,6 +37,8 @@ MAX_ASKING = 16
 """So many of a line ask at once for what came to several partitions."""
 POLLS_PER_SECOND = 50
 """Of all lines together."""
+RELEASE_SECONDS = 60.0
+"""How long it is tried to give back what a lease holds; most leases have expired by then."""
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +82,9 @@ class Claims:
         *,
         poll_seconds: float,
         patience_seconds: float,
+        lease_turns: int,
     ) -> None:
+        """`lease_turns` is how many calls about leases may use a connection at a time."""
         self.directory = Directory(groups)
         self.cache = cache
         self._store = store
@@ -91,6 +98,7 @@ class Claims:
         self._batches = ClaimBatches(
             groups, self._order, self.release_later, patience_seconds=patience_seconds
         )
+        self._lease_turns = Turns(lease_turns, patience_seconds)
         self._epoch = ""
         self._closed = False
         self._background: set[asyncio.Task[None]] = set()
@@ -193,6 +201,14 @@ class Claims:
         if (group := self._waited.get(read_token(token).subscription_id)) is not None:
             group.line.wake()
 
+    def lease_turn(self, token: str) -> AbstractAsyncContextManager[None]:
+        """For each call about a lease, which waits for whoever has locked its partition of its group.
+
+        Raises TopicBusy when that takes too long, and LeaseLost for what is no token.
+        """
+        subscription_id, partition = read_token(token)
+        return self._lease_turns.call(f"{subscription_id}/{partition}")
+
     def hold(self, token: str, holder: Holder) -> None:
         """Have somebody told what becomes of this lease here, until `let_go`."""
         self._holders[token] = holder
@@ -282,14 +298,24 @@ class Claims:
             await self._release(delivery.claimed.lease.token)
 
     async def _release(self, token: str) -> None:
-        try:
-            await self._groups.release(token)
-        except LeaseLost:
-            return
-        except GaplessError as error:
-            log.warning("lease_not_released", code=error.code, detail=error.detail)
-            return
-        self.settled(token)
+        loop = asyncio.get_running_loop()
+        backoff = Backoff()
+        give_up = loop.time() + RELEASE_SECONDS
+        while True:
+            try:
+                async with self.lease_turn(token):
+                    await self._groups.release(token)
+            except LeaseLost:
+                return
+            except GaplessError as error:
+                passes = isinstance(error, (TopicBusy, DatabaseUnavailable))
+                if not passes or self._closed or loop.time() >= give_up:
+                    log.warning("lease_not_released", code=error.code, detail=error.detail)
+                    return
+            else:
+                self.settled(token)
+                return
+            await asyncio.sleep(backoff.next())
 
     async def _events(self, topic: str, group: str, claimed: Claimed) -> list[bytes] | None:
         """None when the lease is lost already."""
@@ -306,7 +332,8 @@ class Claims:
                 self.cache.clear()
             items = await self.cache.items(known.topic_id, lease.partition, lease.runs)
             if items is None:
-                events = await self._groups.read_lease(topic, lease.token)
+                async with self.lease_turn(lease.token):
+                    events = await self._groups.read_lease(topic, lease.token)
                 items = self.cache.put(known.topic_id, lease.partition, events)
         except LeaseLost:
             return None

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from app.errors import LeaseLost, SubscriptionInactive, SubscriptionNotFound, TopicNotFound
+from app.errors import LeaseLost, SubscriptionInactive, SubscriptionNotFound, TopicBusy, TopicNotFound
 from app.live.claims import Claims
 from app.live.line import NEVER_SEEN, Place
 from app.live.protocols import Groups, Outlet, Told
@@ -231,7 +231,11 @@ class GroupFollow:
             if (held := self._leases.get(partition)) is None:
                 continue
             try:
-                await self._groups.extend(held.token, self._options.lease_seconds)
+                async with self._claims.lease_turn(held.token):
+                    await self._groups.extend(held.token, self._options.lease_seconds)
+            except TopicBusy:
+                # It is held until it expires, and whoever has locked its partition may be done before that.
+                self._look_at = min(self._look_at, self._now() + LOOK_SECONDS)
             except LeaseLost:
                 if self._leases.get(partition) is held:
                     self._forget(partition)

@@ -70,6 +70,7 @@ class Hub:
             EventCache(store, encode),
             poll_seconds=settings.poll_seconds,
             patience_seconds=settings.lock_seconds / 2,
+            lease_turns=settings.pool_max // 2,
         )
 
     async def run(self) -> None:

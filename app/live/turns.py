@@ -1,14 +1,14 @@
 """Which calls may use a connection: what is locked must not take those that all others need.
 
-A topic, or a group, that was found locked is suspect until a call for it succeeds. Suspects share a few
-turns, so however many there are, the rest of the connections stay with those that work.
+A topic, a group, or one partition of a group, that was found locked is suspect until a call for it succeeds.
+Suspects share a few turns, so however many there are, the rest of the connections stay with those that work.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.errors import TopicBusy
+from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
 
 
 class Turns:
@@ -41,6 +41,20 @@ class Turns:
                 yield
         finally:
             self._of_suspects.release()
+
+    @asynccontextmanager
+    async def call(self, name: str) -> AsyncIterator[None]:
+        """The same for a call that tells by itself how it ended."""
+        try:
+            async with self.turn(name):
+                yield
+        except DatabaseUnavailable:
+            # That says nothing about locks.
+            raise
+        except GaplessError as error:
+            self.record(name, locked=isinstance(error, TopicBusy))
+            raise
+        self.record(name, locked=False)
 
     def record(self, name: str, *, locked: bool) -> None:
         """Note how a call ended."""

@@ -8,9 +8,10 @@ from typing import cast
 import msgspec
 import pytest
 
-from app.errors import LeaseLost, SubscriptionNotFound
+from app.errors import LeaseLost, SubscriptionNotFound, TopicBusy
 from app.live import group_follow
 from app.live.claims import Claims, Delivery
+from app.live.directory import read_token
 from app.live.event_cache import EventCache
 from app.live.group_follow import GroupFollow, GroupFrames
 from app.live.inspector import Inspector
@@ -31,7 +32,7 @@ from app.model import (
     Topic,
     TopicId,
 )
-from tests.support.wait import PATIENCE_SECONDS
+from tests.support.wait import PATIENCE_SECONDS, until
 
 GROUP = SubscriptionId(1)
 PARTITIONS = 2
@@ -90,6 +91,7 @@ class Database:
         self.number = 1
         self.ready: list[int] = []
         self.lost: set[str] = set()
+        self.locked: set[int] = set()
         self.asked: list[Sequence[int] | None] = []
         self.extended: list[str] = []
         self.released: list[str] = []
@@ -144,13 +146,19 @@ class Database:
 
     async def extend(self, lease: str, lease_seconds: float | None) -> datetime:
         self.extended.append(lease)
+        self._wait_for_lock(lease)
         if lease in self.lost:
             raise LeaseLost("it is over")
         return NOW
 
     async def release(self, lease: str) -> int:
         self.released.append(lease)
+        self._wait_for_lock(lease)
         return 1
+
+    def _wait_for_lock(self, lease: str) -> None:
+        if read_token(lease).partition in self.locked:
+            raise TopicBusy("locked")
 
     async def heartbeat(self, topic: str, group: str, member: str) -> Beat:
         self.beats += 1
@@ -221,6 +229,7 @@ def claims_of(database: Database) -> Claims:
         EventCache(store, lambda event: b""),
         poll_seconds=3600,
         patience_seconds=3600,
+        lease_turns=1,
     )
 
 
@@ -331,6 +340,57 @@ async def test_a_poll_and_news_extend_no_lease(database: Database, claims: Claim
     assert line.news == news + 2
     await member.idle()
     assert len(database.extended) == 1
+
+
+async def test_a_stream_outlives_a_partition_that_is_locked_for_a_while(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    database.ready = [0, 1]
+    member = Member(database, claims)
+    tokens = [await member.get(), await member.get()]
+    await member.idle()
+    database.locked = {0}
+    move(3600)
+    await member.idle()
+    assert database.extended == tokens
+    move(group_follow.LOOK_SECONDS)
+    await member.idle()
+    assert database.extended == tokens * 2
+    database.locked = set()
+    move(group_follow.LOOK_SECONDS)
+    await member.idle()
+    assert database.extended == tokens * 3
+    move(group_follow.LOOK_SECONDS)
+    await member.idle()
+    assert database.extended == tokens * 3
+
+
+async def test_what_a_locked_partition_keeps_from_being_given_back_is_given_back_after_it(
+    database: Database, claims: Claims
+) -> None:
+    database.ready = [0]
+    member = Member(database, claims)
+    token = await member.get()
+    database.locked = {0}
+    member.follow.close(0)
+    await until(lambda: len(database.released) == 2)
+    database.locked = set()
+    await claims.settle()
+    assert len(database.released) > 2
+    assert set(database.released) == {token}
+
+
+async def test_a_service_that_stops_does_not_wait_for_locked_partitions(
+    database: Database, claims: Claims
+) -> None:
+    database.ready = [0]
+    member = Member(database, claims)
+    token = await member.get()
+    database.locked = {0}
+    claims.close()
+    member.follow.close(0)
+    await claims.settle()
+    assert database.released == [token]
 
 
 async def test_a_stream_that_extends_or_sends_holds_nobody_up(
