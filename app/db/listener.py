@@ -14,7 +14,7 @@ import asyncpg
 import structlog
 
 from app.backoff import Backoff
-from app.db.pool import connect
+from app.db.pool import cannot_connect, connect
 from app.errors import DatabaseUnavailable
 from app.metrics import NOBODY, Metrics
 from app.model import SubscriptionId, TopicId
@@ -113,8 +113,7 @@ class Listener:
         try:
             connection.add_termination_listener(self._lose)
             self._gone.clear()
-            await connection.add_listener(CHANNEL, lambda *heard: _pass_on(ears, heard[3]))
-            await connection.add_listener(GROUP_CHANNEL, lambda *heard: _pass_on_group(ears, heard[3]))
+            await self._hear(connection, ears)
             self.sessions += 1
             if self.sessions > 1:
                 self._metrics.reconnected()
@@ -127,6 +126,14 @@ class Listener:
             self._lose(connection)
             connection.terminate()
             ears.lost()
+
+    async def _hear(self, connection: asyncpg.Connection, ears: Ears) -> None:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await connection.add_listener(CHANNEL, lambda *heard: _pass_on(ears, heard[3]))
+                await connection.add_listener(GROUP_CHANNEL, lambda *heard: _pass_on_group(ears, heard[3]))
+        except TimeoutError as error:
+            raise DatabaseUnavailable(cannot_connect(self._dsn, error)) from None
 
     def _lose(self, _: Any) -> None:
         self.session = self._connection = None

@@ -5,6 +5,7 @@ import json
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -13,6 +14,7 @@ from app.db import listener
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
 from app.db.pool import Pool
+from app.db.pool import connect as real_connect
 from app.live import bucket
 from app.live.start import Edge
 from app.live.streams import Stream
@@ -166,6 +168,30 @@ async def test_s29_a_link_that_went_silent_is_noticed_and_polls_bridge_it(
             await until(lambda: live.listener.session is not None)
             await until_asleep(connection)
             assert await reader.delay(connection) < shared(0.5)
+
+
+async def test_a_link_that_goes_silent_before_it_listens_is_given_up(
+    postgres: EmbeddedServer, dsn: str, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FaultProxy(Target(path=postgres.socket)) as proxy:
+        attempts = 0
+
+        async def connect(*arguments: Any, **options: Any) -> asyncpg.Connection:
+            nonlocal attempts
+            attempts += 1
+            connection = await real_connect(*arguments, **options)
+            if attempts == 1:
+                proxy.blackhole()
+            return connection
+
+        monkeypatch.setattr(listener, "connect", connect)
+        monkeypatch.setattr(listener, "CONNECT_SECONDS", 2.0)
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}?sslmode=disable"
+        settings = Settings(database_url=dsn, listen_database_url=through)
+        async with running(Live(pool, settings)) as live:
+            await until(lambda: attempts == 2)
+            proxy.heal()
+            await until(lambda: live.listener.session is not None)
 
 
 async def test_a_new_stream_does_not_wait_for_a_silent_link(
