@@ -1,7 +1,7 @@
 """Numbered lines from a file, a gzip file or a pipe, cut into chunks.
 
-The cut depends on the bytes alone, so the same input always gives the same chunks: their line numbers can
-name them in an idempotency key. Only a pipe that nobody means to resume is also cut when it pauses.
+The cut depends on the bytes alone, so the same input always gives the same chunks: the numbers of their first
+lines can name them in idempotency keys. Only a pipe that nobody means to resume is also cut when it pauses.
 """
 
 import os
@@ -28,6 +28,12 @@ class Line(NamedTuple):
 
     number: int
     text: bytes | None
+
+
+class Chunk(NamedTuple):
+    lines: list[Line]
+    last: bool = False
+    """The input ended in it."""
 
 
 class Source:
@@ -107,23 +113,23 @@ def chunks(
     cut_at_pauses: bool,
     events: int = CHUNK_EVENTS,
     size: int = CHUNK_BYTES,
-) -> Iterator[list[Line]]:
+) -> Iterator[Chunk]:
     chunk: list[Line] = []
     held = 0
     for line in numbered:
         if line is None:
             if cut_at_pauses and chunk:
-                yield chunk
+                yield Chunk(chunk)
                 chunk, held = [], 0
             continue
         length = len(line.text or b"")
         if chunk and (len(chunk) >= events or held + length > size):
-            yield chunk
+            yield Chunk(chunk)
             chunk, held = [], 0
         chunk.append(line)
         held += length
     if chunk:
-        yield chunk
+        yield Chunk(chunk, last=True)
 
 
 def _plain(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:

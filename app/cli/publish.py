@@ -12,11 +12,11 @@ import typer
 from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Exit, Failure, Problem, UsageFailure
 from app.cli.group import events
-from app.cli.lines import Line, Source, chunks, content_digest, lines, open_file, open_stdin
+from app.cli.lines import Chunk, Line, Source, chunks, content_digest, lines, open_file, open_stdin
 from app.cli.mapping import Field, Mapping
 from app.cli.options import Json, Url, print_json
 from app.cli.progress import Progress
-from app.cli.publisher import Publisher, Refusal
+from app.cli.publisher import OtherContents, Publisher, Refusal
 
 PREFIX_LENGTH = 150
 
@@ -84,8 +84,8 @@ def publish(
 
     Repeated runs: a FILE goes in once, by its contents, whatever it is called; started again after an
     interruption the command goes on where it stopped. Standard input does so only with the same
-    --idempotency-prefix. This holds as long as the topic keeps idempotency keys (24 hours by default). DATA
-    on the command line is a new event in each run.
+    --idempotency-prefix, also where it ended too early the time before. This holds as long as the topic keeps
+    idempotency keys (24 hours by default). DATA on the command line is a new event in each run.
     """
     mapping = _mapping(type_, type_field, key, key_value, time, id_, text)
     with Client(url or context.find_root().obj) as client:
@@ -97,8 +97,9 @@ def publish(
             _publish_one(client, topic, mapping, (data or "").encode(), retry, as_json)
             return
         publisher = Publisher(
-            client, topic, mapping, prefix or secrets.token_hex(16), retry, _reporter(shown)
-        )
+            client, topic, mapping, prefix or secrets.token_hex(16), retry, _reporter(shown),
+            may_grow=idempotency_prefix is not None,
+        )  # fmt: skip
         try:
             _publish_all(publisher, source, shown, resumable=prefix is not None)
         finally:
@@ -203,7 +204,7 @@ def _publish_one(
 ) -> None:
     refusals: list[Refusal] = []
     publisher = Publisher(client, topic, mapping, secrets.token_hex(16), retry, refusals.append)
-    publisher.publish([Line(1, data)])
+    publisher.publish(Chunk([Line(1, data)]))
     if refusals:
         raise Failure(f"{refusals[0].detail} ({refusals[0].code})")
     position = publisher.positions[0]
@@ -221,6 +222,9 @@ def _publish_all(publisher: Publisher, source: Source, shown: Progress, *, resum
             publisher.publish(chunk)
             part = source.bytes_read / source.size if source.size else None
             shown.show(tally.published + tally.replayed, part)
+    except OtherContents:
+        # It says where, and that the same command would not go on.
+        raise
     except (Failure, KeyboardInterrupt):
         advice = (
             "run the same command again to go on"

@@ -1,9 +1,14 @@
 """Publishes chunks one after the other, so that the order of the lines is the order of every partition.
 
-A chunk travels under an idempotency key made of the prefix and its line numbers. Sent again (after a lost
+A chunk travels under an idempotency key made of the prefix and its first line. Sent again (after a lost
 answer, a restart of the server, or in another run of the command) it is answered with the offsets it
 already has. Lines that the server refuses are taken out and the rest of the chunk goes in under the same
 key: nothing was stored under it before, and the same input is refused in the same places the next time.
+
+An input may have ended in the middle of a chunk that is whole the next time. Its last events therefore go in
+by powers of two, the largest first. Where the server has other contents under a key, ever smaller powers of
+two are offered, until one is what it has; the rest goes on under the key of the line after it. Whatever is
+stored begins where what was stored before it ends, so no line goes in twice.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +18,7 @@ import msgspec
 
 from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Failure, Problem
-from app.cli.lines import Line
+from app.cli.lines import Chunk, Line
 from app.cli.mapping import Mapping, Refused
 
 
@@ -31,6 +36,10 @@ class Refusal(msgspec.Struct, frozen=True):
     detail: str
 
 
+class OtherContents(Failure):
+    """Something else is in the topic under the prefix."""
+
+
 class Publisher:
     def __init__(
         self,
@@ -40,38 +49,59 @@ class Publisher:
         prefix: str,
         retry: Retry,
         report: Callable[[Refusal], None],
+        *,
+        may_grow: bool = False,
     ) -> None:
+        """`may_grow`: another run under the prefix may have more lines."""
         self._client = client
         self._path = topic_path(topic, "events")
         self._mapping = mapping
         self._prefix = prefix
         self._retry = retry
         self._report = report
+        self._may_grow = may_grow
         self.tally = Tally()
         self.positions: list[dict[str, int]] = []
         """Where the events of the newest chunk are."""
 
-    def publish(self, chunk: list[Line]) -> None:
-        first, last = chunk[0].number, chunk[-1].number
-        events = dict(self._events(chunk))
-        key = f"{self._prefix}:{first}-{last}"
+    def publish(self, chunk: Chunk) -> None:
+        events = dict(self._events(chunk.lines))
+        first = chunk.lines[0].number
         while events:
+            sent = self._publish_first(events, first, whole=not (chunk.last and self._may_grow))
+            if not sent:
+                break
+            for number in sent:
+                del events[number]
+            self.tally.last_line = sent[-1]
+            first = sent[-1] + 1
+        self.tally.last_line = chunk.lines[-1].number
+
+    def _publish_first(self, events: dict[int, bytes], first: int, *, whole: bool) -> list[int]:
+        """Take out refused ones, and publish as many as go under the key of line `first`: these lines."""
+        most = len(events)
+        while events:
+            most = min(most, len(events))
+            numbers = list(events)[: most if whole else 1 << (most.bit_length() - 1)]
             try:
-                answer = self._send(events.values(), key)
+                answer = self._send([events[number] for number in numbers], f"{self._prefix}:{first}")
             except Problem as problem:
-                refused = self._refused(problem, list(events))
+                if problem.code == "idempotency_conflict" and len(numbers) > 1:
+                    whole, most = False, len(numbers) - 1
+                    continue
+                refused = self._refused(problem, numbers)
                 if not refused:
-                    raise self._explained(problem, first, last) from problem
+                    raise self._explained(problem, first, numbers[-1]) from problem
                 for number in refused:
                     del events[number]
                 continue
             if answer["replayed"]:
-                self.tally.replayed += len(events)
+                self.tally.replayed += len(numbers)
             else:
-                self.tally.published += len(events)
+                self.tally.published += len(numbers)
             self.positions = answer["events"]
-            break
-        self.tally.last_line = last
+            return numbers
+        return []
 
     def _events(self, chunk: list[Line]) -> Iterable[tuple[int, bytes]]:
         for line in chunk:
@@ -116,8 +146,10 @@ class Publisher:
     @staticmethod
     def _explained(problem: Problem, first: int, last: int) -> Failure:
         if problem.code == "idempotency_conflict":
-            return Failure(
-                f"lines {first}-{last} were published before under this prefix, with other contents or "
-                "options; give another --idempotency-prefix to publish them again"
+            return OtherContents(
+                f"what is in the topic under this prefix from line {first} on is not what this input has "
+                "there: an earlier run had other contents, other options or more lines. Nothing from that "
+                "line on was published now; give the input and the options of that run to go on with it, or "
+                "another --idempotency-prefix to publish all lines once more"
             )
         return Failure(f"lines {first}-{last}: {problem}")

@@ -15,6 +15,7 @@ from tests.conftest import StartProcess
 from tests.support.cli import gapless, start
 from tests.support.service import ThreadService
 from tests.support.wait import PATIENCE_SECONDS, until
+from tests.support.warm_cli import WarmCli
 
 
 @pytest.fixture
@@ -203,14 +204,59 @@ async def test_standard_input_is_published_once_per_prefix(url: str) -> None:
     assert await held(url) == 4_500
 
 
-async def test_a_prefix_that_was_used_for_other_lines_is_refused(url: str) -> None:
+async def test_a_prefix_that_was_used_for_other_lines_is_refused(url: str, warm_cli: WarmCli) -> None:
     await create(url)
     options = ["publish", "orders", "-", "--idempotency-prefix", "p"]
-    assert (await gapless(*options, url=url, stdin=b"1\n2\n")).code == 0
-    result = await gapless(*options, url=url, stdin=b"1\n3\n")
-    assert result.code == 1
-    assert "lines 1-2 were published before under this prefix" in result.err
-    assert await held(url) == 2
+    assert (await warm_cli(*options, url=url, stdin=numbered(1_003))).code == 0
+    for other, line, arguments in (
+        (b"7\n" + numbered(1_003)[8:], 1, []),
+        (numbered(1_002) + b"7\n", 1_003, []),
+        (numbered(900), 1, []),
+        (numbered(1_003), 1, ["--key", "n"]),
+    ):
+        result = await warm_cli(*options, *arguments, url=url, stdin=other)
+        assert (result.code, result.err.count("\n")) == (1, 1), result
+        assert f"under this prefix from line {line} on is not what this input has there" in result.err
+        assert "another --idempotency-prefix" in result.err
+        assert await held(url) == 1_003
+
+
+async def test_an_input_that_ended_too_early_goes_on_when_it_comes_whole(
+    url: str, warm_cli: WarmCli, tmp_path: Path
+) -> None:
+    await create(url)
+    content = numbered(2_500)
+    options = ["--idempotency-prefix", "p", "--json"]
+    known = 0
+    # Ends in the middle of a line, of chunks, of what was added to a chunk before, and then not at all.
+    for end in (9, 8 * 1_000 + 3, 10_700, 12_000, 24_000, len(content), len(content)):
+        part = content[:end]
+        result = await warm_cli("publish", "orders", "-", *options, url=url, stdin=part)
+        whole = part.count(b"\n")
+        assert result.code == (0 if part.endswith(b"\n") else 1), result.err
+        counts = result.json_lines[0]
+        assert (counts["replayed"], counts["published"]) == (known, whole - known)
+        known = whole
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(content)
+    again = await warm_cli("publish", "orders", file, *options, url=url)
+    assert (again.code, again.json_lines[0]["replayed"]) == (0, 2_500), again.err
+    assert ns(await stored(url)) == list(range(2_500))
+
+
+async def test_refused_lines_where_an_input_ended_let_nothing_in_twice(url: str, warm_cli: WarmCli) -> None:
+    await create(url)
+    lines = [b'{"n":%d}' % number for number in range(1, 601)]
+    # What the server refuses is known only when it was sent; around each place where an earlier run ends.
+    bad = {*range(1, 5), 7, *range(64, 129), 255, 300, 301, 449, 450, 451}
+    for number in bad:
+        lines[number - 1] = b'{"n":%d,"x":"\\u0000"}' % number
+    for end in (4, 6, 8, 70, 131, 300, 450, 600):
+        options = ["publish", "orders", "-", "--idempotency-prefix", "p"]
+        result = await warm_cli(*options, url=url, stdin=b"\n".join(lines[:end]) + b"\n")
+        told = [int(line.split()[1]) for line in result.err.splitlines() if " refused: " in line]
+        assert told == sorted(number for number in bad if number <= end)
+        assert ns(await stored(url)) == [number for number in range(1, end + 1) if number not in bad]
 
 
 async def test_a_pipe_that_pauses_is_published_before_it_ends(url: str) -> None:

@@ -35,19 +35,25 @@ class WarmCli:
         self._folder.cleanup()
 
     async def __call__(
-        self, *arguments: str | Path, url: str = "http://127.0.0.1:1", **variables: str
+        self,
+        *arguments: str | Path,
+        url: str = "http://127.0.0.1:1",
+        stdin: bytes | str = "",
+        **variables: str,
     ) -> Result:
         """`variables` are of the environment."""
-        out, err = (Path(self._folder.name) / name for name in ("out", "err"))
+        given, out, err = (Path(self._folder.name) / name for name in ("in", "out", "err"))
         asked = {
             "arguments": list(map(str, arguments)),
             "variables": {"GAPLESS_URL": url, **variables},
+            "in": str(given),
             "out": str(out),
             "err": str(err),
         }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         async with self._one_at_a_time, asyncio.timeout(PATIENCE_SECONDS):
+            given.write_bytes(stdin.encode() if isinstance(stdin, str) else stdin)
             self._process.stdin.write(json.dumps(asked).encode() + b"\n")
             code = int(await self._process.stdout.readline())
             return Result(code, out.read_bytes(), err.read_text())
@@ -69,16 +75,16 @@ def serve() -> None:
         asked = json.loads(line)
         child = os.fork()
         if child == 0:
-            run(asked["arguments"], asked["variables"], asked["out"], asked["err"])
+            run(asked["arguments"], asked["variables"], asked["in"], asked["out"], asked["err"])
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def run(arguments: list[str], variables: dict[str, str], out: str, err: str) -> None:
+def run(arguments: list[str], variables: dict[str, str], given: str, out: str, err: str) -> None:
     from app.cli import main
 
     for path, descriptor, flags in (
-        (os.devnull, 0, os.O_RDONLY),
+        (given, 0, os.O_RDONLY),
         (out, 1, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
         (err, 2, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
     ):

@@ -1,4 +1,4 @@
-"""The same bytes give the same chunks, however they arrive: chunk numbers name idempotency keys."""
+"""The same bytes give the same chunks, however they arrive: their first lines name idempotency keys."""
 
 import gzip
 import itertools
@@ -53,16 +53,26 @@ def test_pauses_do_not_move_the_chunks_of_an_input_that_may_be_resumed(
 def test_chunks_are_bounded_by_events_and_by_bytes() -> None:
     numbered = [Line(number, b"x" * 10) for number in range(1, 8)]
     numbers = [
-        [line.number for line in chunk] for chunk in chunks(iter(numbered), cut_at_pauses=False, events=3)
+        [line.number for line in chunk.lines]
+        for chunk in chunks(iter(numbered), cut_at_pauses=False, events=3)
     ]
     assert numbers == [[1, 2, 3], [4, 5, 6], [7]]
     sized = chunks(iter(numbered), cut_at_pauses=False, size=25)
-    assert [len(chunk) for chunk in sized] == [2, 2, 2, 1]
+    assert [len(chunk.lines) for chunk in sized] == [2, 2, 2, 1]
+
+
+def test_only_the_chunk_that_the_input_ends_in_is_the_last_one() -> None:
+    numbered = [Line(number, b"1") for number in range(1, 8)]
+    assert [chunk.last for chunk in chunks(iter(numbered), cut_at_pauses=False, events=3)] == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_pause_ends_a_chunk_of_an_input_that_nobody_resumes() -> None:
     arriving: list[Line | None] = [Line(1, b"1"), None, None, Line(2, b"2"), Line(3, b"3")]
-    assert [len(chunk) for chunk in chunks(iter(arriving), cut_at_pauses=True)] == [1, 2]
+    assert [len(chunk.lines) for chunk in chunks(iter(arriving), cut_at_pauses=True)] == [1, 2]
 
 
 def test_a_line_of_more_than_16_mib_is_dropped_and_named_and_the_next_one_is_read() -> None:
