@@ -27,24 +27,36 @@ class Position(msgspec.Struct, omit_defaults=True):
 class PositionFile:
     def __init__(self, path: Path, topics: list[str]) -> None:
         self._path = path
+        self._fresh = path.with_name(path.name + ".new")
         self._topics = sorted(topics)
 
     def load(self) -> Position | None:
+        self.check()
         try:
             stored = msgspec.json.decode(self._path.read_bytes(), type=Position)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError) as error:
+        except OSError as error:
+            raise UsageFailure(f"cannot read the position in {self._path}: {error.strerror}") from error
+        except msgspec.MsgspecError as error:
             raise Failure(f"{self._path} does not hold a position: {error}") from error
         if stored.topics != self._topics:
             raise UsageFailure(f"{self._path} is the position of a tail of {', '.join(stored.topics)}")
         return stored
 
+    def check(self) -> None:
+        """That positions can be kept here, before there is one to be lost."""
+        folder = self._path.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise UsageFailure(f"cannot keep the position in {self._path}: {folder} is no folder to write to")
+
     def save(self, last_event_id: str, length: int | None = None) -> None:
         stored = Position(topics=self._topics, last_event_id=last_event_id, bytes=length)
-        fresh = self._path.with_name(self._path.name + ".new")
-        fresh.write_bytes(msgspec.json.encode(stored))
-        fresh.replace(self._path)
+        try:
+            self._fresh.write_bytes(msgspec.json.encode(stored))
+            self._fresh.replace(self._path)
+        except OSError as error:
+            raise Failure(f"cannot keep the position in {self._path}: {error.strerror}") from error
 
 
 class Sink(Protocol):
@@ -75,7 +87,10 @@ class OutputFile:
     def __init__(self, path: Path, position: PositionFile) -> None:
         self._path = path
         self._position = position
-        self._file: BinaryIO = path.open("ab")
+        try:
+            self._file: BinaryIO = path.open("ab")
+        except OSError as error:
+            raise UsageFailure(f"cannot write {path}: {error.strerror}") from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -97,9 +112,13 @@ class OutputFile:
         return stored.last_event_id
 
     def write(self, lines: list[bytes], last_event_id: str) -> None:
-        self._file.write(b"".join(line + b"\n" for line in lines))
-        self._file.flush()
+        try:
+            self._file.write(b"".join(line + b"\n" for line in lines))
+            self._file.flush()
+            if last_event_id:
+                # The position must never reach the disk before the lines that it vouches for.
+                os.fdatasync(self._file.fileno())
+        except OSError as error:
+            raise Failure(f"cannot write {self._path}: {error.strerror}") from error
         if last_event_id:
-            # The position must never reach the disk before the lines that it vouches for.
-            os.fdatasync(self._file.fileno())
             self._position.save(last_event_id, self._file.tell())

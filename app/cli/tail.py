@@ -59,6 +59,8 @@ def tail(
     """
     if last_event_id and (resume_file or output):
         raise UsageFailure("--last-event-id and a stored position exclude each other")
+    if last_event_id and not (last_event_id.isascii() and last_event_id.isprintable()):
+        raise UsageFailure(f"--last-event-id is the id of an event of a stream, not {last_event_id!r}")
     with Client(url or context.find_root().obj) as client:
         Tail(client, topics, start, _sink(topics, resume_file, output), limit).run(last_event_id)
 

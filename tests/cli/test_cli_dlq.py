@@ -96,6 +96,36 @@ async def test_dead_letters_are_listed_shown_redriven_and_discarded(
     assert (await warm_cli("dlq", "list", "orders", "billing", "--json", url=url)).out == b""
 
 
+async def test_what_others_wrote_is_shown_to_a_terminal_that_does_not_obey_it(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    group = await create_group(client)
+    await group.publish(1, 2)
+    evil = "a\x1b]0;b\x07c\td\re\x9b2Jf\u202eg"
+    mild = "a\ufffd]0;b\ufffdc d e\ufffd2Jf\ufffdg"
+    lease = (await group.post("claim", {"member": "w\x9b2J", "max_events": 1}))["lease"]
+    await group.post(f"leases/{lease['token']}/reject", {"reason": evil})
+    await group.post("claim", {"member": "w\x9b2J", "max_events": 1})
+    await group.post("pause", {"reason": evil})
+    (await client.patch("/v1/topics/orders", json={"description": "f\u202eg"})).raise_for_status()
+    (letter,) = (await warm_cli("dlq", "list", "orders", "billing", "--json", url=url)).json_lines
+    assert letter["reason"] == evil
+    for command, shown in (
+        (["dlq", "list", "orders", "billing"], mild),
+        (["dlq", "show", "orders", "billing", str(letter["id"])], mild),
+        (["sub", "show", "orders", "billing"], mild),
+        (["sub", "list", "orders"], mild),
+        (["sub", "leases", "orders", "billing"], "w\ufffd2J"),
+        (["topic", "list"], "f\ufffdg"),
+        (["topic", "show", "orders"], "f\ufffdg"),
+    ):
+        result = await warm_cli(*command, url=url)
+        assert result.code == 0, result.err
+        lines = result.out.decode().removesuffix("\n").split("\n")
+        assert any(shown in line for line in lines), command
+        assert all(line.isprintable() for line in lines), command
+
+
 async def test_all_means_all_over_pages(url: str, client: httpx.AsyncClient, warm_cli: WarmCli) -> None:
     group = await create_group(client)
     await group.publish(*range(230))

@@ -15,6 +15,7 @@ from tests.support.cli import gapless, start
 from tests.support.service import ThreadService
 from tests.support.sse import open_stream
 from tests.support.wait import PATIENCE_SECONDS, until
+from tests.support.warm_cli import WarmCli
 
 EVENTS = 4_000
 
@@ -238,6 +239,30 @@ async def test_a_file_that_no_tail_wrote_is_not_touched(url: str, tmp_path: Path
     result = await gapless("tail", "orders", "--output", output, url=url)
     assert result.code == 2
     assert output.read_text() == "mine\n"
+
+
+async def test_files_that_cannot_be_written_are_refused_before_the_first_event(
+    url: str, warm_cli: WarmCli, tmp_path: Path
+) -> None:
+    await create(url)
+    await publish(url, "orders", 1)
+    nowhere = tmp_path / "no" / "file"
+    for option, place, words in (
+        ("--output", nowhere, f"cannot write {nowhere}: No such file or directory"),
+        ("--output", tmp_path, f"cannot write {tmp_path}: Is a directory"),
+        ("--resume-file", nowhere, f"cannot keep the position in {nowhere}: {nowhere.parent} is no folder"),
+        ("--resume-file", tmp_path, f"cannot read the position in {tmp_path}: Is a directory"),
+    ):
+        refused = await warm_cli("tail", "orders", "--from", "earliest", "--max", "1", option, place, url=url)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (2, b"", 1), refused
+        assert words in refused.err
+
+
+async def test_an_id_that_no_stream_can_have_given_is_a_usage_error(warm_cli: WarmCli) -> None:
+    for given in ("v1.é", "a\nb", "\udce9"):
+        refused = await warm_cli("tail", "orders", "--last-event-id", given)
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused
+        assert "--last-event-id is the id of an event" in refused.err
 
 
 async def test_an_interrupted_tail_ends_quietly(url: str) -> None:
