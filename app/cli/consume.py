@@ -18,7 +18,7 @@ from app.cli.group import (
     member_name,
     start_of,
 )
-from app.cli.options import Url, notice
+from app.cli.options import Url, finite, notice
 from app.cli.terms import Options, Tally, Terms
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def consume(
     lease_seconds: Annotated[
         float | None,
         typer.Option(
+            callback=finite,
             help="How soon others get the events when this consumer is gone; while it works, it keeps them. "
             "[default: the group's]",
             show_default=False,
@@ -61,6 +62,7 @@ def consume(
         float | None,
         typer.Option(
             min=0.001,
+            callback=finite,
             metavar="SECONDS",
             help="A command that takes longer is ended and has failed.",
             show_default=False,
@@ -69,7 +71,10 @@ def consume(
     grace: Annotated[
         float,
         typer.Option(
-            min=0, metavar="SECONDS", help="How long commands may still run after SIGTERM or Ctrl-C."
+            min=0,
+            callback=finite,
+            metavar="SECONDS",
+            help="How long commands may still run after SIGTERM or Ctrl-C.",
         ),
     ] = 30,
     until_empty: Annotated[

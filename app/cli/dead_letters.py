@@ -9,7 +9,7 @@ import typer
 from app.cli.client import Client
 from app.cli.failures import UsageFailure
 from app.cli.group import GroupArgument, TopicArgument, events, group_path, utc
-from app.cli.options import Json, Url, confirm, print_json, print_table, write_lines
+from app.cli.options import Json, Url, confirm, notice, print_json, print_table, say, write_lines
 
 PAGE = 1000
 SHORT = 60
@@ -62,7 +62,7 @@ def list_(
         print_table(["ID", "PARTITION", "OFFSET", "ATTEMPTS", "DEAD AT", "TYPE", "KEY", "REASON"], rows)
     else:
         such = "such " if status != "dead" or any(value is not None for value in filters.values()) else ""
-        typer.echo(f"group {group} of {topic} has no {such}dead letters", err=True)
+        notice(f"group {group} of {topic} has no {such}dead letters")
 
 
 @dlq.command()
@@ -90,11 +90,11 @@ def show(
     if "id" in event:
         rows["event id"] = event.pop("id")
     for name, raw in (rows | event).items():
-        typer.echo(f"{name.replace('_', ' '):<20} {_text(bytes(raw))}")
+        say(f"{name.replace('_', ' '):<20} {_text(bytes(raw))}")
     for error in errors:
         why = f"attempt {error.get('attempt')} {error.get('outcome')}: {error.get('reason')}"
-        typer.echo(f"{'error':<20} {utc(error['at'])} {why} (member {error.get('member')})")
-    typer.echo()
+        say(f"{'error':<20} {utc(error['at'])} {why} (member {error.get('member')})")
+    say()
     write_lines([b"the event is gone from the log" if data is None else bytes(data)])
 
 
@@ -189,7 +189,7 @@ def _report(topic: str, group: str, word: str, count: int, as_json: bool) -> Non
     if as_json:
         print_json({"topic": topic, "group": group, word: count})
     else:
-        typer.echo(f"{events(count)} {word}")
+        say(f"{events(count)} {word}")
 
 
 class _Page(msgspec.Struct):

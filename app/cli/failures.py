@@ -3,6 +3,8 @@
 from enum import IntEnum
 from typing import Any
 
+from app.cli.printable import printable
+
 
 class Exit(IntEnum):
     OK = 0
@@ -51,7 +53,7 @@ class Problem(Failure):
     def __init__(
         self, status: int, code: str, detail: str, members: dict[str, Any], retry_after: float | None
     ):
-        super().__init__(f"{detail} ({code})")
+        super().__init__(printable(f"{detail} ({code})"))
         self.status = status
         self.code = code
         self.detail = detail

@@ -1,5 +1,6 @@
 """What the commands about consumer groups share: names, places and times."""
 
+import os
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -8,6 +9,15 @@ import typer
 
 from app.cli.client import topic_path
 from app.cli.failures import UsageFailure
+from app.cli.printable import is_text
+
+
+def _text(option: typer.CallbackParam, value: str | None) -> str | None:
+    """Refused before a consumer begins, in whose tasks it would end everything."""
+    if value is not None and not is_text(value):
+        raise UsageFailure(f"{option.opts[0]} is not UTF-8: {os.fsencode(value)!r}")
+    return value
+
 
 TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.", show_default=False)]
 GroupArgument = Annotated[
@@ -15,13 +25,19 @@ GroupArgument = Annotated[
 ]
 Member = Annotated[
     str | None,
-    typer.Option(help="What this consumer is called. [default: host and process]", show_default=False),
+    typer.Option(
+        help="What this consumer is called. [default: host and process]",
+        show_default=False,
+        callback=_text,
+    ),
 ]
 
 PLACES = "earliest, latest, a time, an offset, or offsets by partition such as 0:17,1:40"
 START_HELP = f"{PLACES} (all partitions must be named)."
 
-_OFFSETS = re.compile(r"[0-9]+:[0-9]+(,[0-9]+:[0-9]+)*")
+# Python reads no number of thousands of digits, and the service none beyond 19.
+_OFFSET = re.compile(r"[0-9]{1,30}")
+_OFFSETS = re.compile(r"[0-9]{1,30}:[0-9]{1,30}(,[0-9]{1,30}:[0-9]{1,30})*")
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})", re.ASCII | re.IGNORECASE
 )
@@ -37,7 +53,7 @@ def start_of(text: str) -> Any:
     """A place in a topic as the API takes it; what cannot be one is refused here."""
     if text in ("earliest", "latest"):
         return text
-    if text.isascii() and text.isdigit():
+    if _OFFSET.fullmatch(text):
         return {"offset": int(text)}
     if _OFFSETS.fullmatch(text):
         return {"offsets": {part.split(":")[0]: int(part.split(":")[1]) for part in text.split(",")}}
@@ -63,7 +79,6 @@ def utc(time: str) -> str:
 
 
 def member_name() -> str:
-    import os
     import socket
 
     return f"{socket.gethostname()[:150]}-{os.getpid()}"

@@ -1,5 +1,6 @@
 """The settings of a consumer group as options of `gapless sub create` and `alter`."""
 
+import math
 from enum import StrEnum
 
 from app.cli.failures import UsageFailure
@@ -53,15 +54,20 @@ def mutable(
         "heartbeat_seconds": heartbeat,
     }
     given: dict[str, object] = {name: value for name, value in plain.items() if value is not None}
-    limits = {"max_in_flight": max_in_flight, "heartbeat_timeout_seconds": heartbeat_timeout}
-    return given | {name: _limit(name, text) for name, text in limits.items() if text is not None}
+    if max_in_flight is not None:
+        given["max_in_flight"] = _limit("--max-in-flight", max_in_flight)
+    if heartbeat_timeout is not None:
+        given["heartbeat_timeout_seconds"] = _limit("--heartbeat-timeout", heartbeat_timeout)
+    return given
 
 
-def _limit(name: str, text: str) -> float | None:
+def _limit(option: str, text: str) -> float | None:
     if text in NO_LIMIT:
         return None
     try:
         number = float(text)
     except ValueError:
-        raise UsageFailure(f"{name} is a number or none, not {text!r}") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageFailure(f"{option} is a number or none, not {text!r}")
     return int(number) if number.is_integer() else number

@@ -3,10 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import typer
-
 from app.cli.group import events
-from app.cli.options import print_table
+from app.cli.options import print_table, say
 from app.cli.progress import duration
 
 COLUMNS = (
@@ -19,8 +17,8 @@ RETRYING = "RETRYING counts events that wait for another delivery, also those th
 
 def print_health(topic: str, found: dict[str, Any]) -> None:
     for label, text in _lines(topic, found):
-        typer.echo(f"{label:<20} {text}")
-    typer.echo()
+        say(f"{label:<20} {text}")
+    say()
     heads = [name.replace("_", " ").upper() for name in COLUMNS] + [""]
     rows = [
         [str(partition.get(name, 0)) for name in COLUMNS] + ["blocked" if partition.get("blocked") else ""]
@@ -28,7 +26,8 @@ def print_health(topic: str, found: dict[str, Any]) -> None:
     ]
     print_table(heads, rows)
     if found["retrying"]:
-        typer.echo(f"\n{RETRYING}")
+        say()
+        say(RETRYING)
 
 
 def _lines(topic: str, found: dict[str, Any]) -> list[tuple[str, str]]:

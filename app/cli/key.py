@@ -12,7 +12,7 @@ import typer
 
 from app.cli.failures import UsageFailure
 from app.cli.key_places import DatabaseKeys, Keys, ServerKeys
-from app.cli.options import Json, Url, notice, print_json, print_table, write_lines
+from app.cli.options import Json, Url, notice, print_json, print_table, say, write_lines
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MAX_DAYS = 36_500
@@ -99,7 +99,7 @@ def revoke(context: typer.Context, name: Name, data: Data = None, url: Url = Non
     """
     sessions = _keys(context, data, url).revoke_key(name)
     ended = f", {sessions} session{'s' if sessions > 1 else ''} ended" if sessions else ""
-    typer.echo(f"key {name} revoked{ended}")
+    say(f"key {name} revoked{ended}")
 
 
 def _keys(context: typer.Context, data: Path | None, url: str | None) -> Keys:

@@ -7,6 +7,7 @@ import typer
 
 from app.cli.configuration import load_settings, log_to_stderr
 from app.cli.failures import Failure, UsageFailure
+from app.cli.options import say, write_lines
 from app.errors import GaplessError, SetupError
 
 
@@ -23,7 +24,7 @@ def migrate(
     if show:
         from app.db.scripts import script
 
-        typer.echo(script(), nl=False)
+        write_lines([script().encode().removesuffix(b"\n")])
         return
     from app.db.migrate import migrate as apply
     from app.telemetry.logs import warn_of_unknown_variables
@@ -35,9 +36,9 @@ def migrate(
     except (GaplessError, SetupError) as error:
         raise Failure(str(error)) from error
     for name in applied:
-        typer.echo(f"applied {name}")
+        say(f"applied {name}")
     if not applied:
-        typer.echo("nothing to do: the schema is up to date")
+        say("nothing to do: the schema is up to date")
 
 
 def uninstall(
@@ -59,10 +60,10 @@ def uninstall(
     except (GaplessError, SetupError) as error:
         raise Failure(str(error)) from error
     if kept is None:
-        typer.echo("nothing to remove: the database has no schema gapless")
+        say("nothing to remove: the database has no schema gapless")
         return
     roles = f"kept roles in use: {', '.join(kept)}" if kept else "and its roles"
-    typer.echo(f"removed the schema gapless, {roles}")
+    say(f"removed the schema gapless, {roles}")
 
 
 def _database_url(embedded: str) -> str:

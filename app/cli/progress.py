@@ -3,6 +3,8 @@
 import sys
 import time
 
+from app.cli.printable import printable
+
 REFRESH_SECONDS = 0.2
 QUIET_REFRESH_SECONDS = 1.0
 
@@ -35,7 +37,7 @@ class Progress:
     def note(self, text: str) -> None:
         """A line that stays, whatever is wanted."""
         self.clear()
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         if self._width:

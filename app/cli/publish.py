@@ -14,7 +14,7 @@ from app.cli.failures import Exit, Failure, Problem, UsageFailure
 from app.cli.group import events
 from app.cli.lines import Chunk, Line, Source, chunks, content_digest, lines, open_file, open_stdin
 from app.cli.mapping import Field, Mapping
-from app.cli.options import Json, Url, print_json
+from app.cli.options import Json, Url, finite, print_json, say
 from app.cli.progress import Progress
 from app.cli.publisher import OtherContents, Publisher, Refusal
 
@@ -64,7 +64,8 @@ def publish(
         ),
     ] = None,
     retry_seconds: Annotated[
-        float, typer.Option(min=0, help="How long to try again while the server is away or busy.")
+        float,
+        typer.Option(min=0, callback=finite, help="How long to try again while the server is away or busy."),
     ] = 60,
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
@@ -211,7 +212,7 @@ def _publish_one(
     if as_json:
         print_json({"topic": topic, **position})
     else:
-        typer.echo(f"{topic} partition {position['partition']} offset {position['offset']}")
+        say(f"{topic} partition {position['partition']} offset {position['offset']}")
 
 
 def _publish_all(publisher: Publisher, source: Source, shown: Progress, *, resumable: bool) -> None:

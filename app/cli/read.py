@@ -9,6 +9,7 @@ import typer
 from app.cli.client import Client, topic_path
 from app.cli.failures import Failure, Problem
 from app.cli.options import Url, write_lines
+from app.cli.printable import printable
 
 PAGE_EVENTS = 1_000
 
@@ -100,4 +101,4 @@ def _line(event: bytes) -> bytes:
         return event
     data = bytes(shown.data) if shown.data_base64 is None else b"base64:" + shown.data_base64.encode()
     head = f"{shown.partition}:{shown.offset}  {shown.published_at}  {shown.type}  {shown.key}  "
-    return head.encode() + data
+    return printable(head).encode() + data

@@ -14,7 +14,8 @@ from app.cli.dead_letters import dlq
 from app.cli.failures import Exit, Failure, Problem, ReaderGone
 from app.cli.key import key
 from app.cli.migrate import migrate, uninstall
-from app.cli.options import DEFAULT_URL
+from app.cli.options import DEFAULT_URL, drop_output
+from app.cli.printable import is_text, printable
 from app.cli.publish import publish
 from app.cli.read import read
 from app.cli.serve import serve
@@ -80,13 +81,30 @@ def main() -> None:
     try:
         app()
     except Failure as failure:
-        print(f"gapless: {failure}", file=sys.stderr)
+        _tell(str(failure))
         if isinstance(failure, Problem) and failure.hint is not None:
-            print(f"gapless: {failure.hint}", file=sys.stderr)
+            _tell(failure.hint)
+        drop_output()
         sys.exit(failure.exit_code)
+    except UnicodeEncodeError as error:
+        named = next((text for text in sys.argv[1:] if not is_text(text)), None)
+        if named is None:
+            _tell(f"a text cannot be written as {error.encoding}: {error.reason}")
+            sys.exit(Exit.REFUSED)
+        _tell(f"an argument is not UTF-8: {os.fsencode(named)!r}")
+        sys.exit(Exit.USAGE)
+    except OSError as error:
+        _tell(str(error))
+        drop_output()
+        sys.exit(Exit.REFUSED)
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
     except ReaderGone:
         # It has seen enough, which is no failure; but nothing may be flushed to it any more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         sys.exit(Exit.OK)
+
+
+def _tell(text: str) -> None:
+    """The log of a PostgreSQL that did not start has lines of its own."""
+    print("gapless: " + "\n".join(map(printable, text.split("\n"))), file=sys.stderr)

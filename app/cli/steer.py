@@ -15,7 +15,7 @@ from app.cli.group import (
     member_name,
     start_of,
 )
-from app.cli.options import Json, Url, confirm, notice, print_json, print_table
+from app.cli.options import Json, Url, confirm, notice, print_json, print_table, say
 
 SOUGHT = ("partition", "from_position", "to_position", "fenced_leases", "removed_dead_letters")
 
@@ -118,9 +118,9 @@ def heartbeat(
     if as_json:
         print_json(answer)
         return
-    typer.echo(f"group {group} of {topic} is {answer['status']}")
+    say(f"group {group} of {topic} is {answer['status']}")
     if answer["lost"]:
-        typer.echo(f"while it was DEAD, {events(answer['lost'])} were removed before it got them")
+        say(f"while it was DEAD, {events(answer['lost'])} were removed before it got them")
 
 
 def _set(
@@ -137,4 +137,4 @@ def _set(
     if as_json:
         print_json(answer)
     else:
-        typer.echo(f"group {group} of {topic} is {answer['status']}")
+        say(f"group {group} of {topic} is {answer['status']}")

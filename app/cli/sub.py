@@ -11,7 +11,7 @@ from app.cli.failures import Problem, UsageFailure
 from app.cli.group import START_HELP, GroupArgument, TopicArgument, group_path, start_of
 from app.cli.group_settings import Delivery, OnDeadLetter, Ordering, mutable
 from app.cli.health import print_health
-from app.cli.options import Json, Url, confirm, print_json, print_table, setting
+from app.cli.options import Json, Url, confirm, notice, print_json, print_table, say, setting
 from app.cli.steer import cancel, heartbeat, pause, resume, seek
 
 sub = typer.Typer(
@@ -62,7 +62,7 @@ def create(
         print_json(answer.json())
         return
     word = f"created, from {start}" if answer.status_code == 201 else "was there already"
-    typer.echo(f"group {group} of {topic} {word}")
+    say(f"group {group} of {topic} {word}")
 
 
 @sub.command("list")
@@ -74,7 +74,7 @@ def list_(context: typer.Context, topic: TopicArgument, as_json: Json = False, u
     if as_json:
         print_json(found)
     elif not found:
-        typer.echo(f"{topic} has no groups yet; create one with: gapless sub create {topic} GROUP", err=True)
+        notice(f"{topic} has no groups yet; create one with: gapless sub create {topic} GROUP")
     else:
         heads = ["NAME", "STATUS", "LAG", "DEAD", "ORDERING", "DELIVERY", "CREATED", "REASON"]
         print_table(heads, rows)
@@ -110,7 +110,7 @@ def leases(
     if as_json:
         print_json(found)
     elif not found:
-        typer.echo(f"nobody holds events of group {group} of {topic}", err=True)
+        notice(f"nobody holds events of group {group} of {topic}")
     else:
         heads = ["PARTITION", "OFFSETS", "EVENTS", "ATTEMPT", "MEMBER", "CLAIMED AT", "EXPIRES AT"]
         print_table(heads, [_lease_row(lease) for lease in found])
@@ -144,7 +144,7 @@ def alter(
     if as_json:
         print_json(changed)
     else:
-        typer.echo(f"group {group} of {topic} changed: {', '.join(changes)}")
+        say(f"group {group} of {topic} changed: {', '.join(changes)}")
 
 
 @sub.command()
@@ -163,7 +163,7 @@ def delete(
         )
     with Client(url or context.find_root().obj) as client:
         client.call("DELETE", group_path(topic, group))
-    typer.echo(f"group {group} of {topic} deleted")
+    say(f"group {group} of {topic} deleted")
 
 
 for _command in (seek, pause, resume, cancel, heartbeat):

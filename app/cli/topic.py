@@ -7,7 +7,18 @@ import typer
 
 from app.cli.client import Client, topic_path
 from app.cli.failures import UsageFailure
-from app.cli.options import NO_LIMIT, Json, Url, confirm, print_json, print_table, setting
+from app.cli.options import (
+    LONGEST_NUMBER,
+    NO_LIMIT,
+    Json,
+    Url,
+    confirm,
+    notice,
+    print_json,
+    print_table,
+    say,
+    setting,
+)
 
 topic = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Create, list and change topics.")
 
@@ -64,7 +75,7 @@ def create(
         print_json(created)
         return
     word = "created" if answer.status_code == 201 else "was there already"
-    typer.echo(f"topic {name} {word}, {_partitions(created['partitions'])}")
+    say(f"topic {name} {word}, {_partitions(created['partitions'])}")
 
 
 @topic.command("list")
@@ -75,7 +86,7 @@ def list_(context: typer.Context, as_json: Json = False, url: Url = None) -> Non
     if as_json:
         print_json(found)
     elif not found:
-        typer.echo("no topics yet; create one with: gapless topic create NAME", err=True)
+        notice("no topics yet; create one with: gapless topic create NAME")
     else:
         rows = [[t["name"], str(t["partitions"]), t["created_at"], t.get("description") or ""] for t in found]
         print_table(["NAME", "PARTITIONS", "CREATED", "DESCRIPTION"], rows)
@@ -91,8 +102,8 @@ def show(context: typer.Context, name: Name, as_json: Json = False, url: Url = N
         return
     for field in _FIELDS:
         value = found.get(field)
-        typer.echo(f"{field.replace('_', ' '):<21} {'-' if value is None else value}")
-    typer.echo()
+        say(f"{field.replace('_', ' '):<21} {'-' if value is None else value}")
+    say()
     rows = [
         [str(b["partition"]), str(b["earliest"]), str(b["tip"]), str(b["tip"] - b["earliest"] + 1)]
         for b in found["bounds"]
@@ -125,7 +136,7 @@ def alter(
     if as_json:
         print_json(changed)
     else:
-        typer.echo(f"topic {name} changed: {', '.join(changes)}")
+        say(f"topic {name} changed: {', '.join(changes)}")
 
 
 @topic.command()
@@ -150,7 +161,7 @@ def trim(
     if as_json:
         print_json(answer)
     else:
-        typer.echo(f"topic {name} partition {answer['partition']} now starts at offset {answer['earliest']}")
+        say(f"topic {name} partition {answer['partition']} now starts at offset {answer['earliest']}")
 
 
 @topic.command()
@@ -168,7 +179,7 @@ def delete(
         )
     with Client(url or context.find_root().obj) as client:
         client.call("DELETE", topic_path(name))
-    typer.echo(f"topic {name} deleted")
+    say(f"topic {name} deleted")
 
 
 def _topics(client: Client) -> Iterator[dict[str, Any]]:
@@ -206,7 +217,7 @@ def _limits(
 def _limit(name: str, text: str) -> int | None:
     if text in NO_LIMIT:
         return None
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > LONGEST_NUMBER:
         raise UsageFailure(f"--{name.replace('_', '-')} is a whole number or none, not {text}")
     return int(text)
 
