@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from app import __version__
-from app.cli.credentials import authorization
+from app.cli.credentials import authorization, token_place
 from app.cli.failures import OTHER_ADDRESS, Failure, Problem, Unreachable, UsageFailure
 
 if TYPE_CHECKING:
@@ -146,10 +146,17 @@ def connection_options(url: str) -> dict[str, Any]:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageFailure(f"{shown(url)!r} is not an http:// or https:// address")
+    headers = authorization()
+    if headers and (parts.username or parts.password):
+        # httpx would send the user, and drop the token without a word.
+        raise UsageFailure(
+            f"a call carries the user of its address or a token, not both: take the user out of the address "
+            f"of {shown(url)}, or do not give the token of {token_place()}"
+        )
     return {
         "base_url": base_of(url),
         # Redirects are not followed, so the token goes nowhere else.
-        "headers": {"User-Agent": f"gapless/{__version__}", **authorization()},
+        "headers": {"User-Agent": f"gapless/{__version__}", **headers},
         "timeout": httpx.Timeout(60.0, connect=5.0),
         # A proxy for the outside world must not be asked for this very machine.
         "trust_env": parts.hostname not in LOOPBACK,

@@ -19,12 +19,14 @@ def use_token_file(path: Path | None) -> None:
     _file = path
 
 
+def token_place() -> str:
+    return VARIABLE if _file is None else str(_file)
+
+
 def authorization() -> dict[str, str]:
     """As headers; none where there is no token."""
-    if _file is not None:
-        token, place = _read(_file), str(_file)
-    else:
-        token, place = os.environ.get(VARIABLE, "").strip(), VARIABLE
+    place = token_place()
+    token = os.environ.get(VARIABLE, "").strip() if _file is None else _read(_file)
     if not token:
         return {}
     # The token itself must not show in what the HTTP client would say of it.
