@@ -19,6 +19,8 @@ from app.cli.progress import Progress
 from app.cli.publisher import OtherContents, Publisher, Refusal
 
 PREFIX_LENGTH = 150
+NAMED_LINES = 20
+"""Of those that are refused, so that a wrong option does not print as much as it reads."""
 
 
 def publish(
@@ -76,8 +78,8 @@ def publish(
     """Publish one event, or every line of a file or pipe, in order.
 
     The bytes of each line are published as they are. Lines that the server refuses are named on standard
-    error and the rest goes in; the exit code is then 1. An input without lines publishes nothing, with exit
-    code 0.
+    error, the first 20 of them, and the rest goes in; the exit code is then 1. An input without lines
+    publishes nothing, with exit code 0.
 
     Retries: a server that goes away or is busy is tried again for --retry-seconds, under the same
     idempotency key, so nothing goes in twice. Without an answer until then, or at the very start, the
@@ -197,7 +199,17 @@ def _is_json(data: str) -> bool:
 
 
 def _reporter(shown: Progress) -> Callable[[Refusal], None]:
-    return lambda refusal: shown.note(f"line {refusal.line} refused: {refusal.detail} ({refusal.code})")
+    left = NAMED_LINES
+
+    def report(refusal: Refusal) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            shown.note(f"line {refusal.line} refused: {refusal.detail} ({refusal.code})")
+        elif left == -1:
+            shown.note("more lines are refused, and only counted from here on")
+
+    return report
 
 
 def _publish_one(
@@ -236,6 +248,8 @@ def _publish_all(publisher: Publisher, source: Source, shown: Progress, *, resum
         raise
     finally:
         shown.clear()
+        if (unnamed := tally.refused - NAMED_LINES) > 0:
+            shown.note(f"{unnamed:,} more {'line was' if unnamed == 1 else 'lines were'} refused")
 
 
 def _summary(publisher: Publisher, topic: str, source: Source, shown: Progress, as_json: bool) -> None:
