@@ -5,12 +5,13 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from app import __version__
+from app.cli.answers import Said
 from app.cli.credentials import authorization, token_place
 from app.cli.failures import OTHER_ADDRESS, Failure, Problem, Unreachable, UsageFailure
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx
+
+T = TypeVar("T")
 
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 """What OpenSSL says of an answer that is not TLS, by its version."""
@@ -53,12 +56,8 @@ class Client:
             self.heard = True
         return checked(self, response)
 
-    def json(self, method: str, path: str, **options: Any) -> Any:
-        response = self.call(method, path, **options)
-        try:
-            return msgspec.json.decode(response.content, type=dict[str, Any])
-        except msgspec.MsgspecError as error:
-            raise stranger(self, response) from error
+    def json(self, method: str, path: str, answer: type, **options: Any) -> Any:
+        return members(self, self.call(method, path, **options), answer)
 
     @contextmanager
     def stream(self, path: str, **options: Any) -> "Iterator[httpx.Response]":
@@ -208,9 +207,25 @@ def checked(client: "Client | AsyncClient", response: "httpx.Response") -> "http
     """The answer, if it is good and from the service: others say 200 too, with a page to log in for one."""
     if not response.is_success:
         raise problem_of(response)
+    if response.request.method == "DELETE" and response.status_code != 204:
+        raise stranger(client, response)
     if response.status_code != 204 and "json" not in response.headers.get("content-type", ""):
         raise stranger(client, response)
     return response
+
+
+def decoded(client: "Client | AsyncClient", response: "httpx.Response", answer: type[T]) -> T:
+    """The content as what is expected; JSON that is something else is of another service."""
+    try:
+        return msgspec.json.decode(response.content, type=answer)
+    except msgspec.MsgspecError as error:
+        raise stranger(client, response) from error
+
+
+def members(client: "Client | AsyncClient", response: "httpx.Response", answer: type) -> Any:
+    """All members as they came, once those of `answer` are among them."""
+    decoded(client, response, answer)
+    return msgspec.json.decode(response.content)
 
 
 def stranger(client: "Client | AsyncClient", response: "httpx.Response") -> Failure:
@@ -234,17 +249,19 @@ def topic_path(topic: str, *rest: str) -> str:
 
 
 def problem_of(response: "httpx.Response") -> Problem:
-    members: dict[str, Any] = {}
+    said: dict[str, Any] = {}
     if "json" in response.headers.get("content-type", ""):
         try:
-            members = msgspec.json.decode(response.content, type=dict[str, Any])
+            msgspec.json.decode(response.content, type=Said)
+            said = msgspec.json.decode(response.content)
         except msgspec.MsgspecError:
-            members = {}
+            # Not what problems are like: of another service.
+            said = {}
     elif _expects_tls(response):
-        members = {"detail": f"{response.url.host} expects TLS there; its address begins with https://"}
-    detail = members.get("detail") or members.get("title") or f"HTTP {response.status_code}"
-    code = members.get("code") or f"http_{response.status_code}"
-    return Problem(response.status_code, code, detail, members, _seconds(response.headers.get("retry-after")))
+        said = {"detail": f"{response.url.host} expects TLS there; its address begins with https://"}
+    detail = said.get("detail") or said.get("title") or f"HTTP {response.status_code}"
+    code = said.get("code") or f"http_{response.status_code}"
+    return Problem(response.status_code, code, detail, said, _seconds(response.headers.get("retry-after")))
 
 
 def _expects_tls(response: "httpx.Response") -> bool:

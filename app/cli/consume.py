@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from app.cli.answers import Subscription
 from app.cli.client import Client
 from app.cli.failures import Exit, Problem, UsageFailure
 from app.cli.group import (
@@ -172,12 +173,12 @@ def _run(consumer: "Consumer") -> int:
 def _group(client: Client, topic: str, group: str, start: str | None) -> Any:
     path = group_path(topic, group)
     try:
-        return client.json("GET", path)
+        return client.json("GET", path, Subscription)
     except Problem as problem:
         if problem.code != "subscription_not_found" or start is None:
             raise
     notice(f"group {group} of {topic} is new and starts at {start}")
-    return client.json("PUT", path, json={"start": start_of(start)})
+    return client.json("PUT", path, Subscription, json={"start": start_of(start)})
 
 
 def _events_per_claim(terms: Terms, jobs: int) -> int:

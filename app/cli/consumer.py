@@ -12,9 +12,8 @@ import uuid
 from contextlib import suppress
 from typing import Any
 
-import msgspec
-
-from app.cli.client import AsyncClient
+from app.cli.answers import Released, SubscriptionDetails
+from app.cli.client import AsyncClient, decoded
 from app.cli.command import Commands
 from app.cli.delivery import Claim, Lease, Standing
 from app.cli.failures import Exit, Failure, ReaderGone
@@ -164,9 +163,8 @@ class Consumer:
             "request_id": request_id,
         }
         path = self._membership.path("claim")
-        answer, attempts = await self._membership.call(path, body, wait=wait, once=once)
         try:
-            return msgspec.json.decode(answer.content, type=Claim), attempts
+            return await self._membership.call(path, body, Claim, wait=wait, once=once)
         except RecursionError:
             # The service refuses data as deep as this, but a SQL client may have published it.
             raise Failure("the data of a claimed event is nested too deeply to be read") from None
@@ -178,7 +176,9 @@ class Consumer:
         with suppress(Failure):
             claim, _ = await self._ask(request_id, 0, 1, once=True)
             if claim.lease is not None:
-                await self._membership.call(self._lease_path(claim.lease) + "/release", {}, once=True)
+                await self._membership.call(
+                    self._lease_path(claim.lease) + "/release", {}, Released, once=True
+                )
 
     def _lease_path(self, lease: Lease) -> str:
         return self._membership.path("leases", lease.token)
@@ -213,20 +213,21 @@ class Consumer:
         while True:
             await asyncio.sleep(self._terms.heartbeat_seconds)
             with suppress(Failure):
-                answer, _ = await self._membership.call(self._membership.path("heartbeat"), body)
-                self._report(msgspec.json.decode(answer.content, type=Standing))
+                standing, _ = await self._membership.call(self._membership.path("heartbeat"), body, Standing)
+                self._report(standing)
 
     async def _check_empty(self, client: AsyncClient) -> None:
-        found = msgspec.json.decode((await client.call("GET", self._membership.path())).content)
-        if not found["lag"]:
+        answer = await client.call("GET", self._membership.path())
+        found = decoded(client, answer, SubscriptionDetails)
+        if not found.lag:
             return
         topic, group = self._options.topic, self._options.group
         why = (
             f"it waits for others or for dead letters; see gapless sub show {topic} {group}"
-            if found["status"] == "ACTIVE"
-            else f"the group is {found['status']}"
+            if found.status == "ACTIVE"
+            else f"the group is {found.status}"
         )
-        raise Failure(f"{group} has {events(found['lag'])} left: {why}")
+        raise Failure(f"{group} has {events(found.lag)} left: {why}")
 
     def _report(self, claim: Standing) -> None:
         if claim.status != self._status:

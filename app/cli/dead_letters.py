@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from app.cli.client import Client
+from app.cli.answers import DeadLetter, DeadLetters, Discarded, Redriven
+from app.cli.client import Client, decoded
 from app.cli.failures import UsageFailure
 from app.cli.group import GroupArgument, TopicArgument, events, group_path, utc
 from app.cli.options import Json, Url, confirm, notice, print_json, print_table, say, write_lines
@@ -76,7 +77,9 @@ def show(
 ) -> None:
     """Show a dead letter whole, and why each delivery of it failed."""
     with Client(url or context.find_root().obj) as client:
-        content = client.call("GET", group_path(topic, group, "dead-letters", str(number))).content
+        answer = client.call("GET", group_path(topic, group, "dead-letters", str(number)))
+        decoded(client, answer, DeadLetter)
+    content = answer.content
     if as_json:
         write_lines([content.replace(b"\n", b" ").replace(b"\r", b" ")])
         return
@@ -167,14 +170,17 @@ def _apply(
     """By their numbers, page by page: one that dies again meanwhile is not met a second time."""
     path = group_path(topic, group, "dead-letters", verb)
     if ids:
-        return _count(client.json("POST", path, json={"ids": ids}), verb)
+        return _count(client.json("POST", path, _ANSWERS[verb], json={"ids": ids}), verb)
     count = 0
     for page in _pages(client, topic, group, {"status": "dead", **filters}, None):
         if not page:
             continue
         found = [msgspec.json.decode(letter, type=_Numbered).id for letter in page]
-        count += _count(client.json("POST", path, json={"ids": found}), verb)
+        count += _count(client.json("POST", path, _ANSWERS[verb], json={"ids": found}), verb)
     return count
+
+
+_ANSWERS: dict[str, type] = {"redrive": Redriven, "discard": Discarded}
 
 
 class _Numbered(msgspec.Struct):
@@ -208,6 +214,7 @@ def _pages(
             group_path(topic, group, "dead-letters"),
             params={**given, "after": after, "limit": PAGE if limit is None else min(limit, PAGE)},
         )
+        decoded(client, answer, DeadLetters)
         page = msgspec.json.decode(answer.content, type=_Page)
         yield [bytes(letter) for letter in page.dead_letters]
         after = page.next_after

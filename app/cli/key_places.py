@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from app.cli.client import Client, stranger
+from app.cli import answers
+from app.cli.client import Client
 from app.cli.configuration import load_settings
 from app.cli.failures import Failure, UsageFailure
 from app.errors import GaplessError
@@ -44,7 +45,7 @@ class ServerKeys:
     def create_key(self, name: str, scopes: list[str], seconds: int | None) -> tuple[dict[str, Any], str]:
         wanted = {"name": name, "scopes": scopes, "expires_in_seconds": seconds}
         with Client(self._url) as client:
-            made = client.json("POST", "/v1/keys", json=wanted)
+            made = client.json("POST", "/v1/keys", answers.NewKey, json=wanted)
         return made, made.pop("token")
 
     def list_keys(self) -> list[dict[str, Any]]:
@@ -52,7 +53,8 @@ class ServerKeys:
         token = ""  # nosec B105
         with Client(self._url) as client:
             while True:
-                page = client.json("GET", "/v1/keys", params={"page_token": token} if token else {})
+                params = {"page_token": token} if token else {}
+                page = client.json("GET", "/v1/keys", answers.Keys, params=params)
                 found += page["keys"]
                 token = page["next_page_token"]
                 if not token:
@@ -62,9 +64,7 @@ class ServerKeys:
         if name.strip(".") == "":
             raise UsageFailure(f"{name!r} is not the name of a key")
         with Client(self._url) as client:
-            answer = client.call("DELETE", f"/v1/keys/{quote(name, safe='')}")
-            if answer.status_code != 204:
-                raise stranger(client, answer)
+            client.call("DELETE", f"/v1/keys/{quote(name, safe='')}")
 
 
 class DatabaseKeys:

@@ -4,15 +4,14 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from app.backoff import Backoff
-from app.cli.client import AsyncClient, may_pass
+from app.cli.client import AsyncClient, decoded, may_pass
 from app.cli.failures import Failure, Problem
 from app.cli.group import group_path
 
-if TYPE_CHECKING:
-    import httpx
+T = TypeVar("T")
 
 CALL_SECONDS = 10.0
 
@@ -34,14 +33,14 @@ class Membership:
         self._give_up_at = time.monotonic() + seconds
 
     async def call(
-        self, path: str, body: dict[str, Any], *, wait: float = 0, once: bool = False
-    ) -> "tuple[httpx.Response, int]":
+        self, path: str, body: dict[str, Any], answer: type[T], *, wait: float = 0, once: bool = False
+    ) -> tuple[T, int]:
         """The answer, and how many attempts it took."""
         backoff = Backoff()
         attempts = 1
         while True:
             try:
-                answer = await self._client.call("POST", path, json=body, timeout=wait + CALL_SECONDS)
+                response = await self._client.call("POST", path, json=body, timeout=wait + CALL_SECONDS)
             except Failure as failure:
                 if once or not may_pass(failure) or self._is_time_up():
                     raise
@@ -55,7 +54,7 @@ class Membership:
                 if self._away:
                     self._away = False
                     self._notice("the server answers again")
-                return answer, attempts
+                return decoded(self._client, response, answer), attempts
 
     def _is_time_up(self) -> bool:
         return self._give_up_at is not None and time.monotonic() > self._give_up_at

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from app.cli.answers import Topic
 from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Exit, Failure, Problem, UsageFailure
 from app.cli.group import events
@@ -116,7 +117,7 @@ def _check_topic(client: Client, topic: str, retry: Retry) -> None:
     """Nothing is read before the topic is known to be there; only a server that answers is waited for."""
     while True:
         try:
-            client.call("GET", topic_path(topic))
+            client.json("GET", topic_path(topic), Topic)
         except Problem as problem:
             retry.wait(problem)
         else:

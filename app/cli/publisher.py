@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from app.cli.answers import Published
 from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Failure, Problem
 from app.cli.lines import Chunk, Line
@@ -117,7 +118,7 @@ class Publisher:
         headers = {"Content-Type": "application/json", "Idempotency-Key": f'"{key}"'}
         while True:
             try:
-                answer = self._client.json("POST", self._path, content=body, headers=headers)
+                answer = self._client.json("POST", self._path, Published, content=body, headers=headers)
             except Failure as failure:
                 self._retry.wait(failure)
             else:
@@ -128,7 +129,7 @@ class Publisher:
         """The lines that a problem names; a chunk of one line is named by any problem with its content."""
         named: set[int] = set()
         for item in problem.members.get("errors", ()):
-            if "index" not in item:
+            if item.get("index") is None:
                 continue
             number = numbers[item["index"]]
             if number not in named:

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from app.cli.client import Client, topic_path
+from app.cli.answers import TopicDetails
+from app.cli.client import Client, stranger, topic_path
 from app.cli.failures import Failure, Problem
 from app.cli.options import Url, write_lines
 from app.cli.printable import printable
@@ -48,7 +49,7 @@ def read(
     """
     left = limit
     with Client(url or context.find_root().obj) as client:
-        found = client.json("GET", topic_path(topic))["bounds"]
+        found = client.json("GET", topic_path(topic), TopicDetails)["bounds"]
         chosen = [bounds for bounds in found if partition in (None, bounds["partition"])]
         if not chosen:
             raise Failure(f"topic {topic} has {len(found)} partitions, numbered from 0")
@@ -82,7 +83,10 @@ def _pages(
                 f"--from is earliest, latest, an offset, or an RFC 3339 time with a zone, not {start!r}"
             ) from problem
         page = answer.content.splitlines()
-        following = int(answer.headers["gapless-next-offset"])
+        try:
+            following = int(answer.headers["gapless-next-offset"])
+        except (KeyError, ValueError) as error:
+            raise stranger(client, answer) from error
         if page and following > end + 1:
             page = page[: len(page) - (following - end - 1)]
         if page:

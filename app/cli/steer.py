@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from app.cli.answers import Beat, Sought, Subscription
 from app.cli.client import Client
 from app.cli.group import (
     PLACES,
@@ -48,7 +49,7 @@ def seek(
     body = {"to": start_of(to), "partition": partition, "dry_run": dry_run}
     given = {name: value for name, value in body.items() if value is not None}
     with Client(url or context.find_root().obj) as client:
-        answer = client.json("POST", group_path(topic, group, "seek"), json=given)
+        answer = client.json("POST", group_path(topic, group, "seek"), Sought, json=given)
     if as_json:
         print_json(answer)
         return
@@ -113,7 +114,7 @@ def heartbeat(
     """Say that a group lives; a DEAD one is brought back."""
     with Client(url or context.find_root().obj) as client:
         answer = client.json(
-            "POST", group_path(topic, group, "heartbeat"), json={"member": member or member_name()}
+            "POST", group_path(topic, group, "heartbeat"), Beat, json={"member": member or member_name()}
         )
     if as_json:
         print_json(answer)
@@ -133,7 +134,7 @@ def _set(
     url: str | None,
 ) -> None:
     with Client(url or context.find_root().obj) as client:
-        answer = client.json("POST", group_path(topic, group, verb), json=body)
+        answer = client.json("POST", group_path(topic, group, verb), Subscription, json=body)
     if as_json:
         print_json(answer)
     else:

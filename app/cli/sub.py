@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from app.cli import answers
 from app.cli import group_settings as texts
-from app.cli.client import Client, topic_path
+from app.cli.client import Client, members, topic_path
 from app.cli.failures import Problem, UsageFailure
 from app.cli.group import START_HELP, GroupArgument, TopicArgument, group_path, start_of
 from app.cli.group_settings import Delivery, OnDeadLetter, Ordering, mutable
@@ -58,8 +59,9 @@ def create(
     }
     with Client(url or context.find_root().obj) as client:
         answer = client.call("PUT", group_path(topic, group), json=body)
+        created = members(client, answer, answers.Subscription)
     if as_json:
-        print_json(answer.json())
+        print_json(created)
         return
     word = f"created, from {start}" if answer.status_code == 201 else "was there already"
     say(f"group {group} of {topic} {word}")
@@ -86,7 +88,7 @@ def show(
 ) -> None:
     """Show a group's status, settings and partitions."""
     with Client(url or context.find_root().obj) as client:
-        found = client.json("GET", group_path(topic, group))
+        found = client.json("GET", group_path(topic, group), answers.SubscriptionDetails)
     if as_json:
         print_json(found)
     else:
@@ -106,7 +108,9 @@ def leases(
     """List the open leases of a group, the oldest first. They say who holds what, and until when."""
     params = {"limit": limit} | ({} if partition is None else {"partition": partition})
     with Client(url or context.find_root().obj) as client:
-        found = client.json("GET", group_path(topic, group, "leases"), params=params)["leases"]
+        found = client.json("GET", group_path(topic, group, "leases"), answers.OpenLeases, params=params)[
+            "leases"
+        ]
     if as_json:
         print_json(found)
     elif not found:
@@ -140,7 +144,7 @@ def alter(
     if not changes:
         raise UsageFailure("give at least one setting to change")
     with Client(url or context.find_root().obj) as client:
-        changed = client.json("PATCH", group_path(topic, group), json=changes)
+        changed = client.json("PATCH", group_path(topic, group), answers.Subscription, json=changes)
     if as_json:
         print_json(changed)
     else:
@@ -185,8 +189,12 @@ def _lease_row(lease: dict[str, Any]) -> list[str]:
 def _groups(client: Client, topic: str) -> Iterator[dict[str, Any]]:
     token = ""  # nosec B105
     while True:
+        params = {"page_token": token} if token else {}
         page = client.json(
-            "GET", topic_path(topic, "subscriptions"), params={"page_token": token} if token else {}
+            "GET",
+            topic_path(topic, "subscriptions"),
+            answers.Subscriptions,
+            params=params,
         )
         yield from page["subscriptions"]
         token = page["next_page_token"]
@@ -197,7 +205,7 @@ def _groups(client: Client, topic: str) -> Iterator[dict[str, Any]]:
 def _health(client: Client, topic: str, group: str) -> dict[str, Any]:
     """Empty for a group that was deleted meanwhile."""
     try:
-        found: dict[str, Any] = client.json("GET", group_path(topic, group))
+        found: dict[str, Any] = client.json("GET", group_path(topic, group), answers.SubscriptionDetails)
     except Problem as problem:
         if problem.status != 404:
             raise

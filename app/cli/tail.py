@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from app.cli.client import Client, may_pass
+from app.cli.client import Client, may_pass, stranger
 from app.cli.failures import Failure, Problem, Unreachable, UsageFailure
 from app.cli.options import Url, notice
 from app.cli.position import OutputFile, PositionFile, Sink, StandardOutput
@@ -112,10 +112,14 @@ class Tail:
         with self._client.stream("/v1/stream", params=query, headers=headers, timeout=patience) as response:
             begun = False
             for chunk in response.iter_raw():
-                frames = list(parser.feed(chunk))
+                try:
+                    frames = list(parser.feed(chunk))
+                    troubles = list(map(_trouble, frames))
+                    self._take([f for f, trouble in zip(frames, troubles, strict=True) if trouble is None])
+                except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                    raise stranger(self._client, response) from error
                 self._retry = parser.retry_seconds or self._retry
-                self._take([frame for frame in frames if _trouble(frame) is None])
-                for problem in filter(None, map(_trouble, frames)):
+                for problem in filter(None, troubles):
                     raise problem
                 if not begun:
                     begun = True
@@ -148,7 +152,7 @@ class Tail:
             self._sink.write(lines, last_id)
 
     def _control(self, frame: Frame) -> None:
-        said: dict[str, Any] = msgspec.json.decode(frame.data or b"{}")
+        said = _said(frame)
         if frame.event == "gap":
             where = f"{said.get('topic')} partition {said.get('partition')}"
             notice(
@@ -180,10 +184,14 @@ def _id_for(last_id: str, topics: list[str]) -> str:
     return f"v1.{epoch}.{','.join(kept)}" if kept else ""
 
 
+def _said(frame: Frame) -> dict[str, Any]:
+    return msgspec.json.decode(frame.data or b"{}", type=dict[str, Any])
+
+
 def _trouble(frame: Frame) -> Problem | None:
     """What a stream says that cannot begin or go on for now; a server that stops gives no code."""
     if frame.event != "drain":
         return None
-    said: dict[str, Any] = msgspec.json.decode(frame.data or b"{}")
+    said = _said(frame)
     code = said.get("code")
     return Problem(503, code, said.get("detail", ""), said, None) if code else None

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.client import Client, topic_path
+from app.cli.answers import Topic, TopicDetails, Topics, Trimmed
+from app.cli.client import Client, members, topic_path
 from app.cli.failures import UsageFailure
 from app.cli.options import (
     LONGEST_NUMBER,
@@ -70,7 +71,7 @@ def create(
         settings["semantics"] = "queue"
     with Client(url or context.find_root().obj) as client:
         answer = client.call("PUT", topic_path(name), json={"partitions": partitions, **settings})
-        created = answer.json()
+        created = members(client, answer, Topic)
     if as_json:
         print_json(created)
         return
@@ -96,7 +97,7 @@ def list_(context: typer.Context, as_json: Json = False, url: Url = None) -> Non
 def show(context: typer.Context, name: Name, as_json: Json = False, url: Url = None) -> None:
     """Show a topic's settings and what each of its partitions holds."""
     with Client(url or context.find_root().obj) as client:
-        found = client.json("GET", topic_path(name))
+        found = client.json("GET", topic_path(name), TopicDetails)
     if as_json:
         print_json(found)
         return
@@ -132,7 +133,7 @@ def alter(
     if not changes:
         raise UsageFailure("give at least one setting to change")
     with Client(url or context.find_root().obj) as client:
-        changed = client.json("PATCH", topic_path(name), json=changes)
+        changed = client.json("PATCH", topic_path(name), Topic, json=changes)
     if as_json:
         print_json(changed)
     else:
@@ -153,11 +154,11 @@ def trim(
     """Remove the oldest events of a partition, all below an offset."""
     with Client(url or context.find_root().obj) as client:
         if partition is None:
-            count = client.json("GET", topic_path(name))["partitions"]
+            count = client.json("GET", topic_path(name), TopicDetails)["partitions"]
             if count > 1:
                 raise UsageFailure(f"topic {name} has {count} partitions; name one with --partition")
         body = {"partition": partition or 0, "before": before}
-        answer = client.json("POST", topic_path(name, "trim"), json=body)
+        answer = client.json("POST", topic_path(name, "trim"), Trimmed, json=body)
     if as_json:
         print_json(answer)
     else:
@@ -185,7 +186,8 @@ def delete(
 def _topics(client: Client) -> Iterator[dict[str, Any]]:
     token = ""  # nosec B105
     while True:
-        page = client.json("GET", "/v1/topics", params={"page_token": token} if token else {})
+        params = {"page_token": token} if token else {}
+        page = client.json("GET", "/v1/topics", Topics, params=params)
         yield from page["topics"]
         token = page["next_page_token"]
         if not token:

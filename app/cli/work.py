@@ -9,8 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import msgspec
-
+from app.cli.answers import Released, Result, Settled
 from app.cli.command import Commands, Interrupted
 from app.cli.delivery import Claim, Delivered, Lease, Unit, lanes, units
 from app.cli.failures import Failure
@@ -129,10 +128,10 @@ class Work:
             return False
         self._left -= {one.event.offset for one in unit}
         self._tally.failed += len(unit)
-        statuses = {result["status"] for result in results}
+        statuses = {result.status for result in results}
         dead = "dead_lettered" in statuses
         self._tally.dead += len(unit) if dead else 0
-        due = next((result["due_at"] for result in results if result.get("due_at")), None)
+        due = next((result.due_at for result in results if result.due_at), None)
         then = "it is a dead letter now" if dead else f"again at {due}" if due else ", ".join(statuses)
         self._notice(f"{where} failed, attempt {self._lease.attempt}: {reason}; {then}")
         return dead and self._terms.on_dead_letter == "continue"
@@ -159,8 +158,8 @@ class Work:
         if self._held.lost:
             self._lose(self._trouble)
             return
-        answer, _ = await self._membership.call(f"{self._held.path}/release", {})
-        if msgspec.json.decode(answer.content)["released"]:
+        answer, _ = await self._membership.call(f"{self._held.path}/release", {}, Released)
+        if answer.released:
             self._tally.given_back += len(self._left)
         else:
             self._lose(self._trouble)
@@ -175,14 +174,13 @@ class Work:
         self._touched = True
         results = await self._settle("ack", {} if everything else {"offsets": sent})
         self._take_done(len(sent))
-        bad = [result for result in results if result["status"] not in ("acked", "already_acked")]
+        bad = [result for result in results if result.status not in ("acked", "already_acked")]
         for result in bad:
-            first, last = result["first_offset"], result["last_offset"]
+            first, last = result.first_offset, result.last_offset
             self._tally.acked -= last - first + 1
             self._tally.lost += last - first + 1
             self._notice(
-                f"partition {self._lease.partition} offsets {first} to {last} are not acked: "
-                f"{result['status']}"
+                f"partition {self._lease.partition} offsets {first} to {last} are not acked: {result.status}"
             )
 
     def _take_done(self, count: int | None = None) -> None:
@@ -190,10 +188,9 @@ class Work:
         self._left -= set(taken)
         self._tally.acked += len(taken)
 
-    async def _settle(self, verb: str, body: dict[str, Any]) -> list[dict[str, Any]]:
-        answer, _ = await self._membership.call(f"{self._held.path}/{verb}", body)
-        results: list[dict[str, Any]] = msgspec.json.decode(answer.content).get("results", [])
-        return results
+    async def _settle(self, verb: str, body: dict[str, Any]) -> list[Result]:
+        answer, _ = await self._membership.call(f"{self._held.path}/{verb}", body, Settled)
+        return answer.results
 
     def _lose(self, why: str) -> None:
         count = len(self._left)

@@ -49,6 +49,25 @@ async def answering(said: bytes, tls: ssl.SSLContext | None = None) -> AsyncIter
         yield server.sockets[0].getsockname()[1]
 
 
+MORE_COMMANDS = (
+    ("topic", "show", "t"),
+    ("topic", "alter", "t", "--description", "x"),
+    ("topic", "trim", "t", "--partition", "0", "--before", "2"),
+    ("topic", "delete", "t", "--yes"),
+    ("sub", "create", "t", "g"),
+    ("sub", "show", "t", "g"),
+    ("sub", "leases", "t", "g"),
+    ("sub", "alter", "t", "g", "--max-attempts", "2"),
+    ("sub", "pause", "t", "g"),
+    ("sub", "heartbeat", "t", "g"),
+    ("sub", "delete", "t", "g", "--yes"),
+    ("dlq", "show", "t", "g", "1"),
+    ("dlq", "redrive", "t", "g", "--id", "1"),
+    ("dlq", "discard", "t", "g", "--all", "--yes"),
+)
+NOT_OURS = (b"[]", b'"x"', b"1", b"", b"{", b'{"name":1,"partitions":"x","bounds":[]}', b'{"bounds":[{}]}')
+
+
 def page(kind: str, content: bytes) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n"
     return head.encode() + b"Connection: close\r\n\r\n" + content
@@ -149,6 +168,59 @@ async def test_a_reader_that_has_seen_enough_is_no_failure(url: str) -> None:
     assert (process.returncode, err, out.count(b"\n")) == (0, b"", 1)
 
 
+async def test_output_that_cannot_be_written_is_told_in_one_line(url: str) -> None:
+    await gapless("topic", "create", "orders", url=url)
+    await gapless("publish", "orders", "1", url=url)
+    full = "standard output: No space left on device"
+    for arguments, words in (
+        ("read orders", full),
+        ("topic list", full),
+        ("topic show orders --json", full),
+        ("migrate --print", full),
+        ("--version", "No space left on device"),
+    ):
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-c", f'"$0" {arguments} >/dev/full', GAPLESS, stderr=asyncio.subprocess.PIPE,
+            env=environment(GAPLESS_URL=url),
+        )  # fmt: skip
+        _, err = await process.communicate()
+        assert (process.returncode, err.count(b"\n"), words in err.decode()) == (1, 1, True), err
+
+
+async def test_an_argument_that_is_not_utf_8_is_a_usage_error(url: str, warm_cli: WarmCli) -> None:
+    await warm_cli("topic", "create", "orders", url=url)
+    cafe = "caf\udce9"
+    for command in (
+        ("topic", "create", cafe),
+        ("topic", "create", "orders", "--description", cafe),
+        ("publish", "orders", cafe, "--text"),
+        ("publish", "orders", "1", "--key-value", cafe),
+        ("read", "orders", "--from", cafe),
+        ("tail", cafe),
+        ("consume", "orders", cafe, "--exec", "cat"),
+        ("consume", "orders", "billing", "--create", "--exec", "cat", "--member", cafe),
+    ):
+        refused = await warm_cli(*command, url=url)
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused
+        assert "is not UTF-8: b'caf\\xe9'" in refused.err
+
+
+async def test_a_user_in_the_address_does_not_replace_the_token(warm_cli: WarmCli, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("secret-token")
+    address = "http://me:hunter2@127.0.0.1:1"
+    for arguments, variables, place in (
+        ((), {"GAPLESS_TOKEN": "secret-token"}, "GAPLESS_TOKEN"),
+        (("--token-file", file), {}, str(file)),
+    ):
+        refused = await warm_cli(*arguments, "topic", "list", "--url", address, **variables)
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused
+        assert "take the user out of the address of http://127.0.0.1:1" in refused.err
+        assert f"the token of {place}" in refused.err
+        assert "hunter2" not in refused.err
+        assert "secret-token" not in refused.err
+
+
 async def test_without_a_server_every_command_says_how_to_start_one() -> None:
     for arguments in (
         ["topic", "list"],
@@ -230,7 +302,10 @@ async def test_another_server_at_the_address_is_told(status: bytes, command: str
     ("command", "said"),
     [
         *((command, page("text/html", b"<h1>Log in</h1>")) for command in COMMANDS),
-        *((command, page("application/json", b"[]")) for command in COMMANDS if command[0] == "key"),
+        *((command, page("application/json", b"{}")) for command in (*COMMANDS, *MORE_COMMANDS)),
+        *((("topic", "show", "t"), page("application/json", said)) for said in NOT_OURS),
+        (("tail", "t"), page("text/event-stream", b"event: end\ndata: [1]\n\n")),
+        (("tail", "t"), page("text/event-stream", b"event: drain\ndata: soon\n\n")),
     ],
 )
 async def test_a_good_answer_of_another_service_is_not_taken_for_one_of_ours(
@@ -253,6 +328,18 @@ async def test_an_address_that_leads_nowhere_is_told_in_one_line_without_its_pas
     assert failed.code in (2, 3)
     assert failed.err.count("\n") == 1
     assert "hunter2" not in failed.err
+
+
+@pytest.mark.parametrize("said", [b"[]", b'{"errors":5,"code":[]}', b'{"code":"x","errors":[{"index":"a"}]}'])
+@pytest.mark.parametrize("status", [400, 422, 404])
+async def test_a_refusal_of_another_service_is_not_taken_for_one_of_ours(
+    warm_cli: WarmCli, said: bytes, status: int
+) -> None:
+    answer = page("application/json", said).replace(b" 200 OK", b" %d Refused" % status)
+    async with answering(answer) as port:
+        failed = await warm_cli("publish", "t", "1", url=f"http://127.0.0.1:{port}")
+    assert (failed.code, failed.out) == (1, b"")
+    assert "that is not an answer of Gapless" in failed.err.splitlines()[-1]
 
 
 def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:
