@@ -106,7 +106,7 @@ def _take_listed(pushed: Pushed, name: str, values: set[Any]) -> bool:
 def _take_bounds(pushed: Pushed, name: str, low: Any, high: Any) -> bool:
     """Both ends belong to the range."""
     given = [value for value in (low, high) if value is not None]
-    if name == "offset" and all(type(value) is int for value in given):
+    if name == "offset" and given and all(type(value) is int for value in given):
         pushed.first = max(pushed.first, pushed.first if low is None else low)
         pushed.until = min(pushed.until, pushed.until if high is None else high + 1)
         return True
