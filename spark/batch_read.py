@@ -29,7 +29,9 @@ class BatchReader(DataSourceReader):
             )
         self._columns = columns_of(schema)
         self._pushed = Pushed()
-        vars(self)["pushFilters"] = FilterPush(self._push)
+        # Spark keeps what one scan of a frame has pushed for all its scans, so only who asks gets it.
+        if self._options.push_filters:
+            vars(self)["pushFilters"] = FilterPush(self._push)
 
     def partitions(self) -> list[InputPartition]:
         options, topic = self._options, self._options.endpoint.topic

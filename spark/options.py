@@ -17,6 +17,7 @@ READ = (
     "failOnDataLoss",
     "columns",
     "fetchEvents",
+    "pushFilters",
 )
 WRITE = (
     "partition",

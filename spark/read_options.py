@@ -30,6 +30,7 @@ class ReadOptions:
     min_partitions: int | None
     fail_on_data_loss: bool
     fetch_events: int | None
+    push_filters: bool
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -49,6 +50,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         min_partitions=given.integer("minPartitions", 1, 100_000),
         fail_on_data_loss=given.flag("failOnDataLoss", True),
         fetch_events=given.integer("fetchEvents", 1, 1_000_000),
+        push_filters=given.flag("pushFilters", False),
     )
 
 

@@ -35,7 +35,9 @@ class GaplessDataSource(DataSource):
         startingOffsets   earliest, latest, or {"0": 17, "1": -2}: for every partition the first offset to
                           read, -2 for the earliest and -1 for the latest. Batches start at the earliest by
                           default, streams at the latest. A stream with a checkpoint goes on there.
-        endingOffsets     The same, of batches only: the offset after the last one to read. latest by default.
+        endingOffsets     The same, of batches only: the offset after the last one to read. latest by default,
+                          which the first action of a frame fixes, and, where the session pushes filters, each
+                          query with filters anew: load() again for what came since.
         startingTimestamp, endingTimestamp
                           Instead: the first event published at or after a time, RFC 3339 with a zone.
         maxOffsetsPerTrigger
@@ -49,14 +51,19 @@ class GaplessDataSource(DataSource):
                           ones a query needs: all that are named here are read.
         fetchEvents       Events in a request: to the service 1,000 at most, to the database 20,000 if not
                           given; fewer where they are large.
+        pushFilters       true, of batches only: filters on topic, partition, offset and published_at become
+                          ranges of offsets, where the session has spark.sql.python.filterPushdown.enabled, as
+                          those of spark.session.local_session; others are left to Spark. Spark shares what
+                          was pushed between all scans of one load(): use each in one scan of one query only,
+                          and load() again for another, or scans read too little. false (default): Spark
+                          filters what was read.
 
     Columns are topic, partition, offset, id, source, type, subject, time, key, headers (values that are no
     strings as JSON), data (the JSON text as it was published), transaction_id, datacontenttype, data_bytes
     (where the event has no JSON), published_at. A schema that is given may leave some out.
 
-    Filters on topic, partition, offset and published_at become ranges of offsets, where the session has
-    spark.sql.python.filterPushdown.enabled; others are left to Spark. With that setting Spark itself fails
-    on comparisons with times outside the years 1 to 9999.
+    Where the session has spark.sql.python.filterPushdown.enabled, Spark itself fails on comparisons with
+    times outside the years 1 to 9999.
 
     Writing
         partition         Where to; by default the key decides, then the transaction, else chance per chunk.

@@ -31,6 +31,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for name in ("endingOffsets", "endingTimestamp"):
             if name in options:
                 raise OptionError(name, options[name], "nothing, a stream has no end")
+        if "pushFilters" in options:
+            raise OptionError("pushFilters", options["pushFilters"], "nothing, only in a batch")
         self._columns = columns_of(schema)
         self._reader: Reader | None = None
         self._target: Positions | None = None

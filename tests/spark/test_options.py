@@ -32,7 +32,7 @@ def test_what_is_not_given_has_its_default() -> None:
     options = read_options(URL)
     assert options.columns == READ_COLUMNS
     assert (options.start, options.end, options.min_partitions, options.fetch_events) == (None,) * 4
-    assert options.fail_on_data_loss is True
+    assert (options.fail_on_data_loss, options.push_filters) == (True, False)
 
 
 def test_positions_are_read() -> None:
@@ -80,6 +80,7 @@ def test_positions_are_read() -> None:
         ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
         ({"minPartitions": "many"}, "minPartitions"),
         ({"failOnDataLoss": "maybe"}, "failOnDataLoss"),
+        ({"pushFilters": "yes"}, "pushFilters"),
         ({"columns": "offset,payload"}, "columns"),
         ({"columns": "offset,offset"}, "columns"),
         ({"fetchEvents": "-1"}, "fetchEvents"),
@@ -167,10 +168,11 @@ def test_equal_bounds_are_allowed() -> None:
 def test_wrong_options_fail_before_anything_is_read(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="option columns is 'payload'"):
         spark.read.format("gapless").options(**URL, columns="payload").load()
-    stream = spark.readStream.format("gapless").options(**URL, endingOffsets="latest").load()
-    query = stream.writeStream.format("noop").start()
-    with pytest.raises(PySparkException, match="option endingOffsets is 'latest'"):
-        query.awaitTermination()
+    for name, value in (("endingOffsets", "latest"), ("pushFilters", "true")):
+        stream = spark.readStream.format("gapless").options(**URL, **{name: value}).load()
+        query = stream.writeStream.format("noop").start()
+        with pytest.raises(PySparkException, match=f"option {name} is '{value}'"):
+            query.awaitTermination()
     with pytest.raises(PySparkException, match="option maxOffsetsPerTrigger is '5'"):
         spark.read.format("gapless").options(**URL, maxOffsetsPerTrigger="5").load().collect()
     with pytest.raises(PySparkException, match="option schema is 'offset string'; allowed: offset bigint"):
