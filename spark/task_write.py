@@ -1,6 +1,7 @@
 """What a task does with its rows, for batches and streams alike, and what it reports."""
 
 import hashlib
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -92,13 +93,20 @@ def write_task(batches: Iterator[pa.RecordBatch], options: WriteOptions, run: st
     return report
 
 
-def patiently(work: Callable[[], T], seconds: float) -> T:
+def patiently(
+    work: Callable[[], T],
+    seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:
     """Do it again while it is not available, which must be safe; GaplessError when the time is up."""
-    patience = Patience(seconds)
+    patience: Patience | None = None
     while True:
         try:
             return work()
         except Unavailable as error:
+            # What was lost may have been noticed late: time to try again counts from then on.
+            patience = patience or Patience(seconds, clock, sleep)
             if not patience.pause(error.after):
                 raise GaplessError(f"{error}; tried for {seconds:g} seconds") from None
 

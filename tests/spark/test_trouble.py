@@ -17,6 +17,7 @@ from spark.patience import Patience
 from spark.publisher import Unavailable, open_publisher
 from spark.schema import READ_COLUMNS
 from spark.service_answers import TEMPORARY
+from spark.task_write import patiently
 from spark.transport import GaplessError, open_reader
 from tests.spark.conftest import as_role
 from tests.support.log import create_topic, publish, publish_many
@@ -205,6 +206,28 @@ def test_pauses_honour_what_was_asked_for_and_end() -> None:
     while patience.pause():
         assert now <= 20
     assert len(slept) > 3
+
+
+def test_a_call_that_failed_late_is_tried_again_and_all_of_them_end() -> None:
+    now, failures, calls = 0.0, 1, 0
+
+    def wait(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def work() -> str:
+        nonlocal calls
+        calls += 1
+        wait(900)
+        if calls <= failures:
+            raise Unavailable("gone")
+        return "done"
+
+    assert patiently(work, 120, lambda: now, wait) == "done"
+    failures, calls = 100, 0
+    with pytest.raises(GaplessError, match="gone; tried for 120 seconds"):
+        patiently(work, 120, lambda: now, wait)
+    assert calls == 2
 
 
 async def test_a_connection_that_is_cut_is_made_again(connection: asyncpg.Connection, dsn: str) -> None:
