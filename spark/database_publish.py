@@ -58,8 +58,9 @@ ANSWER_SECONDS = 900.0
 """For a chunk, which may have to wait for the locks of a large load; the network may have lost the answer."""
 LOAD_ANSWER_SECONDS = 12 * 3600.0
 
-# SQLSTATEs, or their classes, of what passes: lost or refused connections, a restart, no room, others' locks.
-_PASSING = ("08", "53", "57P", "40001", "40P01", "55P03")
+# SQLSTATEs, or their classes, of what passes: lost or refused connections, a restart, no room, others' locks,
+# and a server that takes no writes, as one does from which another has taken over.
+_PASSING = ("08", "53", "57P", "40001", "40P01", "55P03", "25006")
 # Of what the server says about a value: data exceptions, and JSON nested too deep for it.
 _ABOUT_VALUES = ("22", "54")
 

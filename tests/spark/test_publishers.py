@@ -11,6 +11,7 @@ from spark.publisher import Conflict, Publisher, RowRefused, Span, Unavailable, 
 from spark.transport import GaplessError, TopicNotFound
 from tests.spark.conftest import Way
 from tests.spark.sink import data
+from tests.support.databases import database_name
 from tests.support.log import call, create_topic
 
 
@@ -95,6 +96,21 @@ async def test_a_topic_and_its_partitions_are_checked(
     await call(connection, "delete_topic", topic="t")
     with pytest.raises(TopicNotFound):
         publisher.publish(rows(data=["1"]), 0, None, "k")
+
+
+async def test_a_database_that_takes_no_writes_for_a_moment_may_come_back(
+    connection: asyncpg.Connection, dsn: str, publisher_dsn: str
+) -> None:
+    """As a server does that was the first one until a failover, or is not yet."""
+    await create_topic(connection)
+    alter = f"alter database {database_name(dsn)} set default_transaction_read_only"
+    await connection.execute(f"{alter} = on")
+    with open_publisher(Endpoint("t", "direct", dsn=publisher_dsn)) as publisher:
+        with pytest.raises(Unavailable, match="read-only"):
+            publisher.publish(rows(data=["1"]), 0, None, "k")
+        await connection.execute(f"{alter} = off")
+        publisher.publish(rows(data=["1"]), 0, None, "k")
+    assert await data(connection) == ["1"]
 
 
 async def test_a_split_transaction_is_refused(connection: asyncpg.Connection, publisher: Publisher) -> None:
