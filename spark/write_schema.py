@@ -23,6 +23,10 @@ WRITE_COLUMNS: Mapping[str, DataType] = {
     "transaction_id": StringType(),
 }
 
+# Python and RFC 3339 have no others.
+FIRST_MICROSECOND = -62_135_596_800_000_000
+LAST_MICROSECOND = 253_402_300_799_999_999
+
 
 class ColumnError(ValueError):
     """A column cannot be written."""
@@ -72,12 +76,22 @@ def _fits(given: DataType, wanted: DataType) -> bool:
 
 def _plain_column(name: str, column: pa.Array, first_row: int) -> pa.Array:
     if name == "time":
-        return column.cast(pa.timestamp("us", "UTC"))
+        return _times(column, first_row)
     if name == "data_bytes":
         return column.cast(pa.large_binary())
     if name == "headers":
         return _headers(column, first_row)
     return column.cast(pa.large_string())
+
+
+def _times(column: pa.Array, first_row: int) -> pa.Array:
+    times = column.cast(pa.timestamp("us", "UTC"))
+    micros = times.cast(pa.int64())
+    beyond = pc.or_(pc.less(micros, FIRST_MICROSECOND), pc.greater(micros, LAST_MICROSECOND))
+    place = pc.index(beyond, True).as_py()
+    if place >= 0:
+        raise RowRefused(first_row + place, "a time is in the years 1 to 9999", "time")
+    return times
 
 
 def _headers(column: pa.Array, first_row: int) -> pa.Array:

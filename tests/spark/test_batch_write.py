@@ -1,5 +1,5 @@
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -8,10 +8,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
+from spark.options import Transport
 from tests.spark.conftest import Way
 from tests.spark.sink import data, events, expected, numbers, write
 from tests.support.log import bounds, call, create_topic, value
 from tests.support.service import ThreadService
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 
 
 async def test_every_row_is_published_once_and_keys_decide_partitions(
@@ -134,6 +138,26 @@ async def test_a_header_without_a_value_is_refused(
     frame = spark.sql("select '1' as data, map('a', cast(null as string)) as headers")
     with pytest.raises(PySparkException, match="row 0, column headers: a header has no value"):
         write(frame, {"dsn": publisher_dsn})
+
+
+@pytest.mark.parametrize("beyond", [-62135596800000001, 253402300800000000])
+async def test_a_time_outside_the_years_1_to_9999_is_refused_by_its_row(
+    spark: SparkSession, connection: asyncpg.Connection, transport: Transport, write_way: Way, beyond: int
+) -> None:
+    await create_topic(connection)
+    # The service takes the first and the last instant for infinite ones.
+    within = timedelta(microseconds=0 if transport == "direct" else 1)
+    last = datetime(9999, 12, 31, 23, 59, 59, 999999, UTC) - within
+    first = datetime(1, 1, 1, tzinfo=UTC) + within
+    micros = [(last - EPOCH) // MICROSECOND, None, (first - EPOCH) // MICROSECOND, beyond]
+    rows = spark.createDataFrame([(n,) for n in micros], "micros long").coalesce(1)
+    frame = rows.selectExpr("'1' as data", "timestamp_micros(micros) as time")
+    refusal = "task 0, row 3, column time: a time is in the years 1 to 9999; nothing of its chunk"
+    with pytest.raises(PySparkException, match=refusal):
+        write(frame, write_way)
+    assert await data(connection) == []
+    write(frame.where(F.col("micros").isNull() | (F.col("micros") != beyond)), write_way)
+    assert [event["event_time"] for event in await events(connection)] == [last, None, first]
 
 
 async def test_an_event_has_either_data_or_bytes(
