@@ -10,8 +10,14 @@ import pyarrow.compute as pc
 from spark.schema import arrow_schema
 from spark.transport import GaplessError
 
+
+def _no_json(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
 # Numbers stay text: they are not needed, and Python refuses to read very long ones.
 _scan = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).raw_decode
+_decode = JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_json).decode
 _BLANK = " \t\n\r"
 
 
@@ -19,6 +25,11 @@ def skip_blank(text: str, at: int) -> int:
     while text[at] in _BLANK:
         at += 1
     return at
+
+
+def insist_on_json(text: str) -> None:
+    """ValueError unless it is one JSON value and nothing else, which all others here trust."""
+    _decode(text)
 
 
 def members(text: str, at: int = 0) -> tuple[dict[str, tuple[int, int, Any]], int]:

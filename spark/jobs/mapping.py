@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from spark.columns import members
+from spark.columns import insist_on_json, members
 from spark.jobs.inputs import LINE
 from spark.jobs.job import JobError
 from spark.transport import GaplessError
@@ -86,7 +86,7 @@ def _of_lines(frame: DataFrame, given: Mapping[str, str]) -> tuple[DataFrame, di
     """The data is the line itself, or the text of one member."""
     data = F.col(LINE)
     if "data" in given:
-        data = F.udf(_member(given["data"].split(".")), StringType(), useArrow=False)(LINE)
+        data = F.udf(member_text(given["data"].split(".")), StringType(), useArrow=False)(LINE)
     paths = {attribute: field.split(".") for attribute, field in given.items() if attribute != "data"}
     if not paths:
         return frame, {}, data
@@ -103,10 +103,11 @@ def _of_lines(frame: DataFrame, given: Mapping[str, str]) -> tuple[DataFrame, di
     return frame, found, data
 
 
-def _member(path: Sequence[str]) -> Callable[[str], str | None]:
+def member_text(path: Sequence[str]) -> Callable[[str], str | None]:
     def text_of(line: str) -> str | None:
         text = line
         try:
+            insist_on_json(line)
             for step in path:
                 found, _ = members(text)
                 if step not in found:
