@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,9 @@ OURS = re.compile(
     r"^(?:pyspark\.errors\S+: )?(?:spark\.[\w.]+|builtins\.\w+|\w*Error): (?!An error occurred)(.+)$", re.M
 )
 SPARKS = re.compile(r"\[(?:USER_RAISED_EXCEPTION|[A-Z_]+(?:\.[A-Z_]+)*)\] (.+)")
+
+# Times in files without a zone are UTC, and text that is no time is an error.
+MEANING = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
 
 
 class JobError(Exception):
@@ -75,7 +78,12 @@ def session_for(name: str, master: str) -> Iterator[SparkSession]:
     session = SparkSession.getActiveSession()
     if session is not None:
         register(session)
-        yield session
+        before = {key: session.conf.get(key) for key in MEANING}
+        try:
+            _set(session, MEANING)
+            yield session
+        finally:
+            _set(session, before)
         return
     # Set by spark-submit, which has its own idea of the master and all else.
     if "PYSPARK_GATEWAY_PORT" in os.environ:
@@ -84,13 +92,19 @@ def session_for(name: str, master: str) -> Iterator[SparkSession]:
     else:
         conf = {"spark__executor__heartbeatInterval": "1s", "spark__ui__showConsoleProgress": "false"}
         session = local_session(master, name, spark__log__level="OFF", **conf)
-    # Times in files without a zone are UTC, and text that is no time is an error.
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    session.conf.set("spark.sql.ansi.enabled", "true")
+    _set(session, MEANING)
     try:
         yield session
     finally:
         session.stop()
+
+
+def _set(session: SparkSession, conf: Mapping[str, str | None]) -> None:
+    for key, value in conf.items():
+        if value is None:
+            session.conf.unset(key)
+        else:
+            session.conf.set(key, value)
 
 
 def run(job: Callable[[Sequence[str] | None], int]) -> None:
