@@ -80,18 +80,23 @@ class Folder:
 
 
 def files_at(session: SparkSession, pattern: str) -> list[File]:
-    """Those that a path or a pattern names; of folders, all files below that are not hidden."""
+    """Those that a path or a pattern names; of patterns and folders only those that are not hidden.
+
+    Spark passes over hidden files without a word, so those that are named one by one are here, to be refused.
+    """
     jvm = _java(session)
     path = jvm.org.apache.hadoop.fs.Path(pattern)
     files = path.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
     found: list[File] = []
     for status in files.globStatus(path) or ():
+        if is_pattern(pattern) and is_hidden(status.getPath().getName()):
+            continue
         if not status.isDirectory():
             found.append(_file(status))
             continue
         start = len(status.getPath().toString().rstrip("/"))
         below = _listed(files, status.getPath())
-        found += [file for file in below if not _hidden(file.path[start:])]
+        found += [file for file in below if not is_hidden(file.path[start:])]
     return found
 
 
@@ -99,7 +104,13 @@ def _java(session: SparkSession) -> Any:
     return session.sparkContext._jvm
 
 
-def _hidden(path: str) -> bool:
+def is_pattern(path: str) -> bool:
+    """For Hadoop; a backslash takes the meaning of what follows it."""
+    return any(character in "*?[{\\" for character in path)
+
+
+def is_hidden(path: str) -> bool:
+    """From Spark."""
     # Partition columns may begin with an underscore.
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in path.split("/"))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark.jobs.folder import File, files_at
+from spark.jobs.folder import File, files_at, is_hidden, is_pattern
 from spark.jobs.job import JobError, absolute
 
 FORMATS = ("parquet", "csv", "json")
@@ -35,8 +35,19 @@ def files_of(session: SparkSession, paths: Sequence[str]) -> list[File]:
         files = files_at(session, absolute(path))
         if not files:
             raise JobError(f"there is no file at {path}")
-        found.update((file.path, file) for file in files)
+        for file in files:
+            insist_on_name(file.path)
+            found[file.path] = file
     return [found[path] for path in sorted(found)]
+
+
+def insist_on_name(path: str) -> None:
+    """Of a file that Spark will read, which would pass over it or look for others in its place."""
+    name = path.rsplit("/", 1)[-1]
+    if is_hidden(name):
+        raise JobError(f"Spark passes over names such as {name}: rename {path}")
+    if is_pattern(path):
+        raise JobError(f"Spark takes the name {path} for a pattern: rename it")
 
 
 def format_of(files: Sequence[File]) -> str:
@@ -64,7 +75,7 @@ def rows(
         return lines.where("trim(value) <> ''").select(LINE)
     reader = session.read.format(kind)
     base = absolute(paths[0])
-    if len(paths) == 1 and not any(file.path.endswith(base) for file in files) and "*" not in base:
+    if len(paths) == 1 and not any(file.path.endswith(base) for file in files) and not is_pattern(base):
         # Columns that are in the names of folders below it.
         reader = reader.option("basePath", base)
     if kind == "csv":

@@ -18,11 +18,14 @@ from pyspark.sql import SparkSession
 
 from spark.jobs import publish
 from spark.jobs.counted import Outcome
-from spark.jobs.job import JobError, said
+from spark.jobs.inputs import files_of, rows
+from spark.jobs.job import JobError, said, session_for
 from spark.jobs.job import run as jobs_run
+from spark.jobs.mapping import member_text
 from spark.package import write_package
 from spark.publisher import Span
 from spark.session import prepare_environment
+from spark.transport import GaplessError
 from tests.spark.sink import data, events
 from tests.support.cli import environment
 from tests.support.edits import edits
@@ -118,6 +121,7 @@ async def test_columns_that_are_not_mapped_become_the_data(
 BAD = {
     "no key.json": ('{"a":1}\n', ["--key", "k"], "there is no field 'k'.* in this row: .*a.*1"),
     "no json.json": ("{'a'\n", [], "row 0"),
+    "more.json": ('{"v":1}\n{"v":1}{"v":2}\n', ["--data", "v"], 'this is no JSON: {"v":1}{"v":2}$'),
     "no json mapped.json": ('{"a":1}x{\n{"k\n', ["--key", "k?"], "no JSON of that shape, in this row: .*"),
     "no time.json": (
         '{"at":"yesterday"}\n',
@@ -143,6 +147,91 @@ async def test_rows_that_cannot_be_published_are_shown_and_atomically_nothing_is
     assert len(told.splitlines()) == 1
     assert re.search(message, told)
     assert await data(connection) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"v":1}{"v":2}',
+        '{"v":1} more',
+        '{"v":1 "b":2}',
+        '{"v":1,}',
+        '{"v" 1}',
+        '{"v";1}',
+        '{"v":1,2:3}',
+        '{"v":1,"w":NaN}',
+    ],
+)
+def test_a_line_that_is_not_one_json_value_has_no_members(line: str) -> None:
+    assert member_text(["v"])('{"w":[2],"v":1} ') == "1"
+    with pytest.raises(GaplessError, match=f"^this is no JSON: {re.escape(line)}$"):
+        member_text(["v"])(line)
+
+
+@pytest.mark.parametrize("name", ["_a.json", ".a.json"])
+async def test_a_file_that_spark_hides_is_refused_by_name_and_skipped_where_a_pattern_finds_it(
+    spark: SparkSession, connection: asyncpg.Connection, publisher_dsn: str, tmp_path: Path, name: str
+) -> None:
+    await create_topic(connection)
+    (tmp_path / name).write_text('{"a":1}\n')
+    with pytest.raises(JobError, match=f"Spark passes over names such as {re.escape(name)}"):
+        publish.main(["t", str(tmp_path / name), "--dsn", publisher_dsn])
+    with pytest.raises(JobError, match="there is no file at"):
+        publish.main(["t", str(tmp_path / "?a.json"), "--dsn", publisher_dsn])
+    (tmp_path / "ba.json").write_text('{"a":2}\n')
+    publish.main(["t", str(tmp_path / "?a.json"), "--dsn", publisher_dsn])
+    assert await data(connection) == ['{"a":2}']
+
+
+async def test_patterns_are_those_of_hadoop(
+    spark: SparkSession, connection: asyncpg.Connection, publisher_dsn: str, tmp_path: Path
+) -> None:
+    await create_topic(connection)
+    for name in ("a1", "a2", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"n\n{name}\n")
+    for pattern in ("a*.csv", "a?.csv", "a[12].csv", "a{1,2}.csv", "a1\\.csv"):
+        publish.main(["t", str(tmp_path / pattern), "--dsn", publisher_dsn, "--job-id", pattern])
+    assert sorted(await data(connection)) == ['{"n":"a1"}'] * 5 + ['{"n":"a2"}'] * 4
+
+
+@pytest.mark.parametrize("name", ["a[1].json", "a{1}.json", "a?.json", "a*.json", "a\\.json"])
+def test_a_file_whose_name_spark_takes_for_a_pattern_is_refused_by_name(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    for other in (name, "a1.json", "a]}.json"):
+        (tmp_path / other).write_text('{"a":1}\n')
+    with pytest.raises(JobError, match=f"Spark takes the name .*{re.escape(name)} for a pattern"):
+        files_of(spark, [str(tmp_path)])
+    (tmp_path / name).unlink()
+    frame = rows(spark, files_of(spark, [str(tmp_path)]), "json", [str(tmp_path)], None)
+    assert frame.count() == 2
+
+
+async def test_a_job_in_a_session_that_is_there_means_utc_and_leaves_it_as_it_was(
+    spark: SparkSession, connection: asyncpg.Connection, publisher_dsn: str, tmp_path: Path
+) -> None:
+    await create_topic(connection)
+    (tmp_path / "a.csv").write_text("at,n\n2015-09-12 00:46:00,1\n")
+    job = ["t", str(tmp_path / "a.csv"), "--time", "at", "--dsn", publisher_dsn]
+    before = {name: spark.conf.get(name) for name in ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")}
+    theirs = {"spark.sql.session.timeZone": "America/New_York", "spark.sql.ansi.enabled": "false"}
+    for name, value in theirs.items():
+        spark.conf.set(name, value)
+    try:
+        publish.main(job)
+        with pytest.raises(JobError, match="--schema is for"):
+            publish.main([*job, "--format", "json", "--schema", "a int"])
+        with session_for("job", "local"):
+            assert {name: spark.conf.get(name) for name in theirs} == {
+                "spark.sql.session.timeZone": "UTC",
+                "spark.sql.ansi.enabled": "true",
+            }
+        assert {name: spark.conf.get(name) for name in theirs} == theirs
+    finally:
+        for name, was in before.items():
+            spark.conf.set(name, str(was))
+    [event] = await events(connection)
+    assert event["event_time"] == datetime(2015, 9, 12, 0, 46, tzinfo=UTC)
 
 
 async def test_rows_spread_over_tasks_keep_the_order_of_their_keys_and_are_published_once(
