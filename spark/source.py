@@ -72,6 +72,8 @@ class GaplessDataSource(DataSource):
                           How much is published at once: 10,000 rows, or 500 by http, and 8 or 4 MiB.
         jobId             Names a batch job: run again in as many tasks, it publishes nothing twice.
         atomic            true: all of a job, or of a micro-batch, appears at once or not at all. Only by dsn.
+                          Keep it as it is for all runs of a job or stream: keys of the one way do not know of
+                          those of the other, so what was published before a change is published once more.
         retryTimeout      Seconds for which a chunk is tried again while the other side is away; 120 if not
                           given.
 

@@ -7,7 +7,8 @@ the line: user.id, or user.id? if it may be null.
 The same load, run again, publishes nothing twice, also after it was killed: its id is made of the topic and
 of the paths, sizes and times of the files (or give one by --job-id), and the topic remembers what was
 published under it, for a day if not told otherwise (idempotency_seconds). Run it with the same mapping and
---partitions: what differs is refused as soon as it is seen.
+--partitions: what differs is refused as soon as it is seen. But what was published with --atomic is not
+known to have been there without it, nor the other way round: it would be published once more.
 """
 
 import argparse
