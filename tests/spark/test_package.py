@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 from spark import register
 
 archive, dsn = sys.argv[1:]
-builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("shipped")
+builder = SparkSession.builder.master("local-cluster[1,2,512]").appName("shipped")
 builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+builder = builder.config("spark.executor.memory", "512m")
 builder = builder.config("spark.ui.enabled", "false").config("spark.submit.pyFiles", archive)
 for side in ("driver", "executor"):
     builder = builder.config(f"spark.{side}.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

@@ -2,13 +2,15 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.spark.conftest import Way
-from tests.spark.sink import data, expected, numbers
+from tests.spark.sink import data, expected
 from tests.support.log import bounds, call, create_topic, publish_many
 
 
@@ -17,14 +19,14 @@ class Source:
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark = spark
-        self._folder = str(folder)
+        self._folder = folder
+        folder.mkdir()
         self._rows = 0
 
     def add(self, rows: int) -> None:
-        frame = numbers(self._spark, self._rows + rows, 2).where(
-            f"get_json_object(data, '$.n') >= {self._rows}"
-        )
-        frame.coalesce(1).write.mode("append").parquet(self._folder)
+        numbers = range(self._rows, self._rows + rows)
+        columns = {"data": [f'{{"n":{n}}}' for n in numbers], "key": [f"k{n % 50}" for n in numbers]}
+        pq.write_table(pa.table(columns), self._folder / f"{self._rows}.parquet")
         self._rows += rows
 
     def drain(self, way: Way, checkpoint: str, **options: Any) -> StreamingQuery:
@@ -32,7 +34,7 @@ class Source:
         query = (
             self._spark.readStream.schema("data string, key string")
             .option("maxFilesPerTrigger", 1)
-            .parquet(self._folder)
+            .parquet(str(self._folder))
             .writeStream.format("gapless")
             .options(topic="t", checkpointLocation=checkpoint, **way, **options)
             .trigger(availableNow=True)

@@ -280,19 +280,17 @@ async def test_large_events_after_small_ones_come_in_small_batches(
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 5000)
-    for _ in range(10):
+    for _ in range(5):
         await connection.execute(
             """
             select (gapless.publish('t', p_data => array(
-              select to_json(string_agg(md5(i::text || j::text), ''))
-              from generate_series(1, 12) i, generate_series(1, 30000) j
-              group by i
+              select to_json(repeat(md5(i::text), 30000)) from generate_series(1, 12) i
             ))).offsets
             """
         )
     with open_reader(Endpoint("t", "direct", dsn=dsn), READ_COLUMNS) as reader:
-        batches = list(reader.read(0, 1, 5121))
-    assert sum(batch.num_rows for batch in batches) == 5120
+        batches = list(reader.read(0, 1, 5061))
+    assert sum(batch.num_rows for batch in batches) == 5060
     assert max(batch.nbytes for batch in batches) < 40_000_000
 
 
