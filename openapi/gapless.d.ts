@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 8a97c975b91b489b8d4039388182ee5283d1706c4cb2718b3ab52e8f6b8feccb
+// SHA-256 of openapi.json: 7e51f827ac2eba1f826f048214509e2b0da6c2b52e395e24691f556ce865c214
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -3222,7 +3222,7 @@ export interface operations {
                     ETag?: string;
                     /**
                      * @description A full page from an explicit offset may be cached.
-                     * @example public, max-age=60
+                     * @example public, no-cache
                      */
                     "Cache-Control"?: string;
                     [name: string]: unknown;
