@@ -1,5 +1,5 @@
 /*
- * Functions of earlier versions that cannot be replaced, as they answer something else now. They are dropped
+ * Functions of earlier versions that cannot be replaced, as they answer or are asked something else now. They are dropped
  * in the transaction that makes them anew, so that no call after another finds none, and only once.
  */
 do $$
@@ -18,7 +18,8 @@ begin
     to_regprocedure(
       'gapless.insert_events(integer, integer[], json[], bytea[], text[], text[], text[], text[], text[],'
       ' timestamptz[], json[], text[], text[], bigint)'
-    )
+    ),
+    to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, boolean)')
   ] loop
     if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then
       execute format('drop function %s', v_function);

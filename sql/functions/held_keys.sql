@@ -1,23 +1,21 @@
 /*
  * The keys of this partition that something holds, in key ordering: each with the offset from which on its events
- * have to wait. Open leases hold all events of their keys. p_waiting: so do all events that wait for another delivery,
- * as new events need to know; otherwise those that are not due hold what comes after them. With block,
- * dead letters hold what comes after them.
+ * have to wait. Open leases hold all events of their keys. Events that wait for another delivery hold what comes after
+ * them: those that are not due at p_now, or all of them where it is null, as new events need to know. With block,
+ * dead letters do so too. Who reads those that are due says as of when: between two looks at the clock one may become due.
  *
  * An object, as whether it has a key takes a binary search however many there are.
  */
 create or replace function gapless.held_keys(
   p_subscription gapless.subscription,
   p_state gapless.consumer_offset,
-  p_waiting boolean
+  p_now timestamptz
 )
 returns jsonb
 language plpgsql
 volatile
 set enable_seqscan = off
 as $$
-declare
-  v_now timestamptz := gapless.clock();
 begin
   return (
     select coalesce(jsonb_object_agg(h.key, h.from_offset), '{}')
@@ -34,7 +32,7 @@ begin
         cross join lateral unnest(r.keys) k
         where p_state.retrying > 0
           and r.subscription_id = p_state.subscription_id and r.partition_id = p_state.partition_id
-          and r.lease_id is null and (p_waiting or r.due_at > v_now)
+          and r.lease_id is null and (p_now is null or r.due_at > p_now)
         union all
         select d.key, d.log_offset
         from gapless.dead_letter d

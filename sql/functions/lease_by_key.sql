@@ -20,7 +20,7 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-  v_held jsonb := gapless.held_keys(p_subscription, p_state, true);
+  v_held jsonb := gapless.held_keys(p_subscription, p_state, null);
   v_now timestamptz := gapless.clock();
   v_last bigint;
   v_unit record;

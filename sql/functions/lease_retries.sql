@@ -59,7 +59,7 @@ begin
       order by r.due_at;
   end if;
   if p_subscription.ordering = 'key' then
-    v_held := gapless.held_keys(p_subscription, p_state, false);
+    v_held := gapless.held_keys(p_subscription, p_state, v_now);
   elsif p_subscription.ordering = 'partition' and v_block then
     v_blocked_from := gapless.first_dead(p_state.subscription_id, p_state.partition_id);
   end if;

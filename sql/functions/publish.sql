@@ -6,7 +6,7 @@
  * or null; each event has either data or data_bytes. The logs stay locked until the transaction
  * ends: a long transaction should use gapless.publish_at_commit instead.
  *
- * p_idempotency_key, 1 to 255 characters that do not begin with load:. A second call with the same key and content
+ * p_idempotency_key, 1 to 255 characters. A second call with the same key and content
  * returns the first answer (replayed, without a time), with other content raises GP007; p_fingerprint is what tells
  * contents apart, by default a hash of all arguments. p_expected_offset: the tip that the one partition of the
  * batch must have, or GP006. Raises GP001, GP003, GP004, GP008, and 40001 for a snapshot older than the log.
@@ -82,12 +82,6 @@ begin
       raise exception using
         errcode = 'GP003',
         message = 'an idempotency key is 1 to 255 characters',
-        detail = '{"field":"idempotency_key"}';
-    end if;
-    if starts_with(p_idempotency_key, 'load:') then
-      raise exception using
-        errcode = 'GP003',
-        message = 'idempotency keys that begin with "load:" are those of bulk loads',
         detail = '{"field":"idempotency_key"}';
     end if;
     -- Times and bytes in binary: as text they depend on settings of the session.

@@ -107,4 +107,4 @@ async def test_each_batch_of_a_stream_is_published_whole(
     query.awaitTermination()
     assert sorted(await data(connection)) == expected(3000)
     keys = await connection.fetch("select idempotency_key from gapless.publish_key")
-    assert sorted(row[0] for row in keys) == [f"load:gapless-spark/{query.id}/{batch}" for batch in range(3)]
+    assert sorted(row[0] for row in keys) == [f"\tloadgapless-spark/{query.id}/{batch}" for batch in range(3)]

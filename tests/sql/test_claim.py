@@ -498,6 +498,34 @@ async def test_an_ack_waits_for_the_claim_that_is_under_way(
     assert (await state(connection))["in_flight"] == 2
 
 
+async def test_what_becomes_due_while_a_claim_looks_is_not_overtaken_by_what_comes_after_it(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 3, keys=["a"] * 3)
+    # Each look at the clock is a second later than the one before, and another one comes upon the time to try again.
+    await connection.execute("""
+        create sequence gapless.look;
+        create or replace function gapless.clock() returns timestamptz
+        language sql volatile security definer
+        as $$ select timestamptz '2030-01-01' + nextval('gapless.look') * interval '1 second' $$;
+    """)
+    for looks in range(25):
+        group = f"g{looks}"
+        await create_group(connection, group, ordering="key", lease_seconds=3600)
+        lease = (await claim(connection, group=group, max_events=3))["lease"]
+        await nack(connection, lease, offsets=[1])
+        await value(connection, "release", lease=lease)
+        await connection.execute(
+            "update gapless.retry_event set due_at = timestamptz '2030-01-01'"
+            " + ((select last_value from gapless.look) + $1) * interval '1 second' where from_offset = 1",
+            looks,
+        )
+        while not (first := offsets(await claim(connection, group=group, max_events=3))):
+            pass
+        assert first[0] == 1
+
+
 async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:

@@ -300,7 +300,7 @@ async def test_a_key_belongs_to_its_topic(connection: asyncpg.Connection) -> Non
 
 async def test_a_key_is_1_to_255_characters(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
-    for wrong in ("", "k" * 256, "load:k"):
+    for wrong in ("", "k" * 256):
         with refused("GP003", field="idempotency_key"):
             await publish(connection, "1", idempotency_key=wrong)
     for right in ("k", "k" * 255, "🙂" * 255):
