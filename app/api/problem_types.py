@@ -107,7 +107,8 @@ MEANINGS: Mapping[str, str] = {
     "too_many_items": "There are more than `limit` of what `detail` names: events, topics, partitions.",
     "too_many_streams": "This key, caller or address has `limit` streams open. Close some, or wait.",
     "topic_busy": (
-        "The topic's queue is full or its log is locked, and nothing was done. Repeat after `Retry-After`."
+        "The topic's queue is full, or its log or a partition of the group is locked, and nothing was done. "
+        "Repeat after `Retry-After`."
     ),
     "topic_conflict": "The topic exists with other partitions or semantics, which never change.",
     "topic_not_found": "There is no such topic. PUT creates it, which a publish is told in `create`.",

@@ -13,7 +13,7 @@ from app.auth.identity import BY_TICKET, Identity
 from app.auth.keyring import Keyring, Keys
 from app.auth.scopes import Scope
 from app.auth.tokens import hash_token, is_ticket, is_token
-from app.errors import GaplessError, Unauthorized
+from app.errors import DatabaseUnavailable, GaplessError, Unauthorized
 from app.model import Ticket
 from app.settings import Settings
 
@@ -24,6 +24,8 @@ MAX_TOKEN_CHARACTERS = 16 * 1024
 SPREAD = 0.1
 REDEEMED_AT_ONCE = 2
 """Tickets; others wait their turn, as nothing but a stream opens by one."""
+REDEEM_SECONDS = 5.0
+"""For that turn; enough for all streams of a full process that come back together."""
 BAD_TICKET = "The ticket is unknown, expired or used, or for other streams."
 
 log = structlog.get_logger(__name__)
@@ -95,8 +97,15 @@ class Authenticator:
 
     async def _redeem(self, ticket_hash: bytes) -> Ticket | None:
         """Only the database knows tickets, so anybody can have it asked; not on all connections at once."""
-        async with self._redeeming:
+        try:
+            async with asyncio.timeout(REDEEM_SECONDS):
+                await self._redeeming.acquire()
+        except TimeoutError:
+            raise DatabaseUnavailable("Too many tickets are looked up at this moment.") from None
+        try:
             return await self._credentials.redeem_ticket(ticket_hash)
+        finally:
+            self._redeeming.release()
 
     async def _follow_keys(self) -> None:
         away = False

@@ -12,4 +12,6 @@ def is_text(argument: str) -> bool:
 
 def printable(text: str) -> str:
     """On one line, with U+FFFD for whatever cannot be printed, such as escape sequences begin with."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)

@@ -129,7 +129,7 @@ class Publisher:
         """The lines that a problem names; a chunk of one line is named by any problem with its content."""
         named: set[int] = set()
         for item in problem.members.get("errors", ()):
-            if item.get("index") is None:
+            if item.get("index") not in range(len(numbers)):
                 continue
             number = numbers[item["index"]]
             if number not in named:

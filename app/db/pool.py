@@ -7,7 +7,7 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
@@ -98,6 +98,9 @@ class _Logs:
 
     def __init__(self) -> None:
         self.replaced: Callable[[], object] = lambda: None
+        self.expire: Callable[[], Awaitable[object]] | None = None
+        self.number = 0
+        """Of those that it leads to now."""
         self._epoch: str | None = None
 
     async def meet(self, connection: asyncpg.Connection) -> None:
@@ -110,6 +113,9 @@ class _Logs:
             epoch = None
         if epoch != self._epoch:
             self._epoch = epoch
+            self.number += 1
+            if self.expire is not None:
+                await self.expire()
             self.replaced()
 
 
@@ -131,6 +137,7 @@ class Pool:
     ) -> None:
         self._pool = pool
         self._logs = logs or _Logs()
+        self._logs.expire = self._expire
         self._dsn = dsn
         self._outage = outage
         self._acquire_seconds = acquire_seconds
@@ -187,13 +194,20 @@ class Pool:
     async def acquire(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
         since = time.perf_counter()
         connection = await self._take()
+        logs = self._logs.number
         self._metrics.waited_for_connection(time.perf_counter() - since)
         try:
             yield connection
         except BaseException:
             await self._release(connection)
             raise
-        if self._waiting or self._closing or not _is_fit(connection) or connection.is_in_transaction():
+        if (
+            self._waiting
+            or self._closing
+            or logs != self._logs.number
+            or not _is_fit(connection)
+            or connection.is_in_transaction()
+        ):
             await self._release(connection)
         else:
             self._kept.append(connection)
@@ -226,6 +240,12 @@ class Pool:
         # A connection that cannot be returned is dropped; the caller's own error counts.
         with suppress(asyncpg.PostgresError, *UNREACHABLE):
             await self._pool.release(connection)
+
+    async def _expire(self) -> None:
+        """Close those that are open, each when nobody uses it: they may lead to the former server."""
+        await self._pool.expire_connections()
+        while self._kept:
+            await self._release(self._kept.pop())
 
     async def _let_go(self) -> None:
         """From time to time, so that what is not used any more grows old in the pool."""

@@ -38,6 +38,8 @@ class Apart:
         self._watchlist = watchlist
         self._read = read
         self._slots = asyncio.Semaphore(AT_ONCE)
+        # Of their own, or the sound ones would wait behind those that are known to be locked.
+        self._slot_of_failed = asyncio.Semaphore(1)
         self._tasks: dict[Cursor, asyncio.Task[None]] = {}
         self._failed: set[Cursor] = set()
         """Those that failed alone, too."""
@@ -75,7 +77,7 @@ class Apart:
         self._give_back(cursor)
 
     async def _try(self, cursor: Cursor, seconds: float) -> Exception | None:
-        async with self._slots:
+        async with self._slot_of_failed if cursor in self._failed else self._slots:
             try:
                 await self._read(cursor, seconds)
             except Exception as error:

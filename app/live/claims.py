@@ -83,6 +83,7 @@ class Claims:
         poll_seconds: float,
         patience_seconds: float,
         lease_turns: int,
+        lease_turn_seconds: float,
     ) -> None:
         """`lease_turns` is how many calls about leases may use a connection at a time."""
         self.directory = Directory(groups)
@@ -98,7 +99,7 @@ class Claims:
         self._batches = ClaimBatches(
             groups, self._order, self.release_later, patience_seconds=patience_seconds
         )
-        self._lease_turns = Turns(lease_turns, patience_seconds)
+        self._lease_turns = Turns(lease_turns, patience_seconds, lease_turn_seconds)
         self._epoch = ""
         self._closed = False
         self._background: set[asyncio.Task[None]] = set()
@@ -204,7 +205,8 @@ class Claims:
     def lease_turn(self, token: str) -> AbstractAsyncContextManager[None]:
         """For each call about a lease, which waits for whoever has locked its partition of its group.
 
-        Raises TopicBusy when that takes too long, and LeaseLost for what is no token.
+        Raises TopicBusy when that takes too long, DatabaseUnavailable when the turns of other leases do, and
+        LeaseLost for what is no token.
         """
         subscription_id, partition = read_token(token)
         return self._lease_turns.call(f"{subscription_id}/{partition}")

@@ -80,6 +80,9 @@ class GroupFollow:
         self._leases: dict[int, _Held] = {}
         self._ending: set[int] = set()
         """The partitions whose leases are probably over."""
+        self._locked: set[int] = set()
+        """Those that somebody else had locked when their leases were to be extended."""
+        self._again_at = math.inf
         self._changed = False
         self._over = False
         self._events = 0
@@ -123,7 +126,7 @@ class GroupFollow:
         self._note_change()
         with self._line.present(self._place):
             if not self._line.may_ask(self._place):
-                await self.signal.wait_until(min(self._beat_at, self._look_at))
+                await self.signal.wait_until(min(self._beat_at, self._look_at, self._again_at))
                 return b""
             changed, self._changed = self._changed, False
             partitions = self._wanted(changed)
@@ -177,6 +180,7 @@ class GroupFollow:
         if (held := self._leases.pop(partition, None)) is not None:
             self._claims.let_go(held.token)
             self._ending.discard(partition)
+            self._locked.discard(partition)
             self._line.ask_again(self._place)
 
     def _settled(self, partition: int, events: int | None) -> None:
@@ -208,6 +212,8 @@ class GroupFollow:
                 await self._beat()
         elif now >= self._look_at:
             await self._extend_all()
+        elif now >= self._again_at:
+            await self._extend(list(self._ending | self._locked))
         elif self._ending:
             await self._extend(list(self._ending))
 
@@ -222,12 +228,15 @@ class GroupFollow:
         self._look_at = math.inf
         if self._leases:
             self._looked_at = self._now()
-            await self._extend(list(self._leases))
+            # Those that are locked last: each of them takes as long as others wait for a lock.
+            await self._extend(sorted(self._leases, key=self._locked.__contains__))
 
     async def _extend(self, partitions: list[int]) -> None:
         """Keep these leases, and forget those that are over."""
+        self._again_at = math.inf
         for partition in partitions:
             self._ending.discard(partition)
+            self._locked.discard(partition)
             if (held := self._leases.get(partition)) is None:
                 continue
             try:
@@ -235,10 +244,12 @@ class GroupFollow:
                     await self._groups.extend(held.token, self._options.lease_seconds)
             except TopicBusy:
                 # It is held until it expires, and whoever has locked its partition may be done before that.
-                self._look_at = min(self._look_at, self._now() + LOOK_SECONDS)
+                self._locked.add(partition)
             except LeaseLost:
                 if self._leases.get(partition) is held:
                     self._forget(partition)
+        if self._locked:
+            self._again_at = self._now() + LOOK_SECONDS
 
     def _gone(self) -> SubscriptionNotFound:
         topic, group = self._topic.name, self._subscription.name

@@ -178,6 +178,8 @@ class Inspector:
                 except (GaplessError, TimeoutError) as error:
                     await self._raise_if_of_all(error)
                     doubt.put_off(self._now())
+                    # The others before it the next time.
+                    self._doubts[topic_id] = self._doubts.pop(topic_id)
                     self._untold.failed(repr(error), topic=watched.topic.name, detail=repr(error))
                     break
                 del self._doubts[topic_id]

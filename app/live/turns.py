@@ -12,9 +12,11 @@ from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
 
 
 class Turns:
-    def __init__(self, turns: int, patience_seconds: float) -> None:
-        """`turns` calls at a time; a suspect waits `patience_seconds` at most for one."""
+    def __init__(self, turns: int, patience_seconds: float, wait_seconds: float | None = None) -> None:
+        """`turns` calls at a time; a suspect waits `patience_seconds` at most for one, others `wait_seconds`
+        where that is given."""
         self._all = asyncio.Semaphore(turns)
+        self._wait_seconds = wait_seconds
         self._of_suspects = asyncio.Semaphore(max(1, turns // 3))
         self._patience_seconds = patience_seconds
         self._suspects: set[str] = set()
@@ -24,9 +26,10 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Wait for a connection's worth of room; raises TopicBusy when a suspect waits too long."""
+        """Wait for a connection's worth of room; raises TopicBusy when a suspect waits too long, and
+        DatabaseUnavailable when others do."""
         if name not in self._suspects:
-            async with self._all:
+            async with self._one():
                 # It may have been found locked while many of its calls queued here.
                 if name not in self._suspects:
                     yield
@@ -37,10 +40,22 @@ class Turns:
         except TimeoutError:
             raise TopicBusy("The topic or the group is locked by somebody else.") from None
         try:
-            async with self._all:
+            async with self._one():
                 yield
         finally:
             self._of_suspects.release()
+
+    @asynccontextmanager
+    async def _one(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                await self._all.acquire()
+        except TimeoutError:
+            raise DatabaseUnavailable("Every connection to the database is busy.") from None
+        try:
+            yield
+        finally:
+            self._all.release()
 
     @asynccontextmanager
     async def call(self, name: str) -> AsyncIterator[None]:

@@ -56,10 +56,12 @@ begin
     order by f.from_offset
     limit 1
   ) s
-  where s.to_offset < l.earliest - 1
+  where l.earliest > 1 and (
+    s.to_offset < l.earliest - 1
     or s.to_offset = l.earliest - 1 and s.to_offset < (
       select n.log_offset from gapless.log_tip(l.topic_id, l.partition_id) n
     )
+  )
   order by random()
   limit 1;
   if v_segment.topic_id is null then

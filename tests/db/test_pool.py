@@ -50,6 +50,25 @@ async def answers(pool: Pool) -> bool:
         return False
 
 
+async def test_connections_from_before_a_database_was_replaced_are_lent_to_nobody(
+    dsn: str, connection: asyncpg.Connection
+) -> None:
+    pool = await opened(dsn)
+    told = []
+    pool.on_replaced(lambda: told.append(True))
+    async with pool.acquire() as one, pool.acquire() as other:
+        before = {one.get_server_pid(), other.get_server_pid()}
+    await connection.fetchval("select gapless.renew_epoch()")
+    async with pool.acquire() as one, pool.acquire() as other, pool.acquire():
+        assert {one.get_server_pid(), other.get_server_pid()} == before
+        assert told == [True], "the third connection found another epoch"
+    async with pool.acquire() as one, pool.acquire() as other, pool.acquire() as third:
+        pids = {one.get_server_pid(), other.get_server_pid(), third.get_server_pid()}
+    assert not pids & before
+    assert told == [True]
+    await pool.close()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

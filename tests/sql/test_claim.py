@@ -503,7 +503,7 @@ async def test_what_becomes_due_while_a_claim_looks_is_not_overtaken_by_what_com
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 3, keys=["a"] * 3)
-    # Each look at the clock is a second later than the one before, and another one comes upon the time to try again.
+    # Each look at the clock is a second later than the one before, and each time another one is in time.
     await connection.execute("""
         create sequence gapless.look;
         create or replace function gapless.clock() returns timestamptz

@@ -216,6 +216,28 @@ async def test_of_many_tickets_at_once_two_are_looked_up_at_a_time(
     assert most == 2
 
 
+async def test_who_waits_too_long_for_a_ticket_to_be_looked_up_is_told_to_come_back(
+    authenticator: Authenticator, credentials: Credentials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going = asyncio.Event()
+    redeem = credentials.redeem_ticket
+
+    async def slow(ticket_hash: bytes) -> Ticket | None:
+        await going.wait()
+        return await redeem(ticket_hash)
+
+    monkeypatch.setattr(credentials, "redeem_ticket", slow)
+    monkeypatch.setattr("app.auth.authenticator.REDEEM_SECONDS", 0.05)
+    texts = [credentials.ticket(["a"]) for _ in range(4)]
+    redeeming = [asyncio.create_task(authenticator.redeem(text, ["a"], None)) for text in texts]
+    for late in redeeming[2:]:
+        with pytest.raises(DatabaseUnavailable):
+            await late
+    going.set()
+    assert [(await one).name for one in redeeming[:2]] == ["ticket:jwt:alice"] * 2
+    assert (await authenticator.redeem(texts[2], ["a"], None)).allows("subscribe", "a")
+
+
 async def test_what_is_no_ticket_is_not_looked_for(
     authenticator: Authenticator, credentials: Credentials, monkeypatch: pytest.MonkeyPatch
 ) -> None:

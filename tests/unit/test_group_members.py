@@ -230,6 +230,7 @@ def claims_of(database: Database) -> Claims:
         poll_seconds=3600,
         patience_seconds=3600,
         lease_turns=1,
+        lease_turn_seconds=3600,
     )
 
 
@@ -355,14 +356,31 @@ async def test_a_stream_outlives_a_partition_that_is_locked_for_a_while(
     assert database.extended == tokens
     move(group_follow.LOOK_SECONDS)
     await member.idle()
-    assert database.extended == tokens * 2
+    assert database.extended == [*tokens, tokens[0]]
     database.locked = set()
     move(group_follow.LOOK_SECONDS)
     await member.idle()
-    assert database.extended == tokens * 3
+    assert database.extended == [*tokens, tokens[0], tokens[0]]
     move(group_follow.LOOK_SECONDS)
     await member.idle()
-    assert database.extended == tokens * 3
+    assert database.extended == [*tokens, tokens[0], tokens[0]]
+
+
+async def test_a_partition_that_is_locked_is_extended_after_the_others(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    database.ready = [0, 1]
+    member = Member(database, claims)
+    locked, fine = await member.get(), await member.get()
+    await member.idle()
+    database.locked = {0}
+    move(3600)
+    await member.idle()
+    assert database.extended == [locked, fine]
+    database.extended.clear()
+    move(3600)
+    await member.idle()
+    assert database.extended == [fine, locked]
 
 
 async def test_what_a_locked_partition_keeps_from_being_given_back_is_given_back_after_it(

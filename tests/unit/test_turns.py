@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.errors import TopicBusy
+from app.errors import DatabaseUnavailable, TopicBusy
 from app.live.turns import Turns
 from tests.support.wait import PATIENCE_SECONDS, until
 
@@ -13,8 +13,10 @@ from tests.support.wait import PATIENCE_SECONDS, until
 class Calls:
     """Calls that have a turn last until the test ends them."""
 
-    def __init__(self, turns: int, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        self.turns = Turns(turns, patience_seconds)
+    def __init__(
+        self, turns: int, patience_seconds: float = PATIENCE_SECONDS, wait_seconds: float | None = None
+    ) -> None:
+        self.turns = Turns(turns, patience_seconds, wait_seconds)
         self.running: list[tuple[str, asyncio.Future[None]]] = []
 
     @property
@@ -89,3 +91,16 @@ async def test_who_is_cancelled_as_it_waits_leaves_no_turn_taken() -> None:
     (fine,) = await calls.start("fine")
     calls.end("fine", locked=False)
     await fine
+
+
+async def test_who_waits_for_a_turn_longer_than_anybody_shall_is_told() -> None:
+    calls = Calls(turns=1, wait_seconds=0.05)
+    (first,) = await calls.start("a")
+    for waiting in await calls.start("b", 3):
+        with pytest.raises(DatabaseUnavailable):
+            await waiting
+    calls.end("a", locked=False)
+    await first
+    (after,) = await calls.start("b")
+    calls.end("b", locked=False)
+    await after
