@@ -239,11 +239,9 @@ class GroupCommit:
 
     async def _commit(self, topic: str, queue: _Queue, taken: list[_Request]) -> None:
         try:
-            async with self._turns.turn(topic):
+            async with self._turns.call(topic):
                 await self._publish(topic, taken)
-            self._turns.record(topic, locked=False)
         except GaplessError as error:
-            self._turns.record(topic, locked=isinstance(error, TopicBusy))
             if len(taken) > 1 and not isinstance(error, _COMMON):
                 await self._one_by_one(topic, taken)
             else:

@@ -13,8 +13,7 @@ from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
 
 class Turns:
     def __init__(self, turns: int, patience_seconds: float, wait_seconds: float | None = None) -> None:
-        """`turns` calls at a time; a suspect waits `patience_seconds` at most for one, others `wait_seconds`
-        where that is given."""
+        """`turns` calls at a time; a suspect waits `patience_seconds` at most for one, others `wait_seconds`."""
         self._all = asyncio.Semaphore(turns)
         self._wait_seconds = wait_seconds
         self._of_suspects = asyncio.Semaphore(max(1, turns // 3))
@@ -25,9 +24,24 @@ class Turns:
         return name in self._suspects
 
     @asynccontextmanager
-    async def turn(self, name: str) -> AsyncIterator[None]:
-        """Wait for a connection's worth of room; raises TopicBusy when a suspect waits too long, and
-        DatabaseUnavailable when others do."""
+    async def call(self, name: str) -> AsyncIterator[None]:
+        """Wait for a connection's worth of room, and note how the call ended.
+
+        Raises TopicBusy when a suspect waits too long, and DatabaseUnavailable when others do.
+        """
+        try:
+            async with self._turn(name):
+                yield
+        except DatabaseUnavailable:
+            # That says nothing about locks.
+            raise
+        except GaplessError as error:
+            self._record(name, locked=isinstance(error, TopicBusy))
+            raise
+        self._record(name, locked=False)
+
+    @asynccontextmanager
+    async def _turn(self, name: str) -> AsyncIterator[None]:
         if name not in self._suspects:
             async with self._one():
                 # It may have been found locked while many of its calls queued here.
@@ -57,22 +71,7 @@ class Turns:
         finally:
             self._all.release()
 
-    @asynccontextmanager
-    async def call(self, name: str) -> AsyncIterator[None]:
-        """The same for a call that tells by itself how it ended."""
-        try:
-            async with self.turn(name):
-                yield
-        except DatabaseUnavailable:
-            # That says nothing about locks.
-            raise
-        except GaplessError as error:
-            self.record(name, locked=isinstance(error, TopicBusy))
-            raise
-        self.record(name, locked=False)
-
-    def record(self, name: str, *, locked: bool) -> None:
-        """Note how a call ended."""
+    def _record(self, name: str, *, locked: bool) -> None:
         if locked:
             self._suspects.add(name)
         else:

@@ -36,15 +36,10 @@ class Calls:
                 outcome.set_exception(TopicBusy("locked")) if locked else outcome.set_result(None)
 
     async def _call(self, name: str) -> None:
-        try:
-            async with self.turns.turn(name):
-                outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self.running.append((name, outcome))
-                await outcome
-        except TopicBusy:
-            self.turns.record(name, locked=True)
-            raise
-        self.turns.record(name, locked=False)
+        async with self.turns.call(name):
+            outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.running.append((name, outcome))
+            await outcome
 
 
 async def busy(tasks: Sequence[asyncio.Task[None]]) -> int:
