@@ -14,6 +14,7 @@ import structlog
 from app.backoff import Backoff
 from app.errors import DatabaseUnavailable, SchemaOutdated, StorageFull, is_told
 from app.live.bucket import Cursor
+from app.live.protocols import LogReader
 from app.live.watchlist import Watchlist
 from app.outage import Outage
 
@@ -24,11 +25,22 @@ FIRST_SECONDS = 0.5
 READ_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 2.0
 TOLD_TOPICS = 10
+PROBE_SECONDS = 2.0
 
 OF_ALL = (DatabaseUnavailable, SchemaOutdated, StorageFull)
 """What says nothing about single logs."""
 
 log = structlog.get_logger(__name__)
+
+
+async def raise_if_of_all(error: Exception, store: LogReader) -> None:
+    """Return if the database is there, but cannot read one of the logs that it was asked for."""
+    if isinstance(error, TimeoutError):
+        # Without a lock_timeout, as behind a pooler, a locked log is as silent as a broken network.
+        async with asyncio.timeout(PROBE_SECONDS):
+            await store.epoch()
+    elif isinstance(error, OF_ALL):
+        raise error
 
 
 class Apart:

@@ -13,7 +13,7 @@ import structlog
 
 from app.backoff import Backoff
 from app.errors import GaplessError, TopicNotFound, is_told
-from app.live.apart import OF_ALL
+from app.live.apart import raise_if_of_all
 from app.live.protocols import LogReader
 from app.live.signal import Signal
 from app.live.watched import Fate, Watched
@@ -176,7 +176,7 @@ class Inspector:
                 try:
                     await self._check_tips(watched)
                 except (GaplessError, TimeoutError) as error:
-                    await self._raise_if_of_all(error)
+                    await raise_if_of_all(error, self._store)
                     doubt.put_off(self._now())
                     # The others before it the next time.
                     self._doubts[topic_id] = self._doubts.pop(topic_id)
@@ -190,13 +190,6 @@ class Inspector:
                 self._changed.set()
             else:
                 self._suspects[topic_id] = min(doubt.at, self._suspects.get(topic_id, inf))
-
-    async def _raise_if_of_all(self, error: Exception) -> None:
-        """Return if the database is there, but not this log."""
-        if isinstance(error, TimeoutError):
-            await self._check_epoch()
-        elif isinstance(error, OF_ALL):
-            raise error
 
     async def _check_tips(self, watched: Watched) -> None:
         read = [cursor.tip for cursor in watched.cursors] if watched.ring else []

@@ -15,7 +15,7 @@ import structlog
 
 from app.backoff import Backoff
 from app.errors import GaplessError, PartitionNotFound, is_told
-from app.live.apart import OF_ALL, READ_SECONDS, Apart
+from app.live.apart import READ_SECONDS, Apart, raise_if_of_all
 from app.live.arrivals import Arrivals, most_bytes
 from app.live.bucket import Cursor
 from app.live.inspector import Inspector
@@ -36,7 +36,6 @@ CYCLE_MAX_BYTES = 8 * 1024 * 1024
 LOG_MIN_EVENTS = 20
 LOG_MIN_BYTES = 64 * 1024
 POLL_MAX_LOGS = 200
-PROBE_SECONDS = 2.0
 
 
 class Tail:
@@ -154,7 +153,7 @@ class Tail:
         try:
             found = await self._read(cursors, READ_SECONDS)
         except (GaplessError, TimeoutError) as error:
-            await self._raise_if_of_all(error)
+            await raise_if_of_all(error, self._store)
             self._apart.take(cursors)
             return
         # Who was woken takes a first step now, and connections go on writing: part of what the cycle costs.
@@ -174,15 +173,6 @@ class Tail:
             wanted = (wanted[first:] + wanted[:first])[:POLL_MAX_LOGS]
         for cursor in wanted:
             self._watchlist.read(cursor)
-
-    async def _raise_if_of_all(self, error: Exception) -> None:
-        """Return if the database is there, but cannot read one of the logs that it was asked for."""
-        if isinstance(error, TimeoutError):
-            # Without a lock_timeout, as behind a pooler, a locked log is as silent as a broken network.
-            async with asyncio.timeout(PROBE_SECONDS):
-                await self._store.epoch()
-        elif isinstance(error, OF_ALL):
-            raise error
 
     async def _read_alone(self, cursor: Cursor, seconds: float) -> None:
         found = await self._read([cursor], seconds)

@@ -13,7 +13,7 @@ from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
 
 class Turns:
     def __init__(self, turns: int, patience_seconds: float, wait_seconds: float | None = None) -> None:
-        """`turns` calls at a time; a suspect waits `patience_seconds` at most for one, others `wait_seconds`."""
+        """`turns` calls at a time. A suspect waits `patience_seconds` for one, others `wait_seconds`."""
         self._all = asyncio.Semaphore(turns)
         self._wait_seconds = wait_seconds
         self._of_suspects = asyncio.Semaphore(max(1, turns // 3))
