@@ -24,8 +24,8 @@ MAX_TOKEN_CHARACTERS = 16 * 1024
 SPREAD = 0.1
 REDEEMED_AT_ONCE = 2
 """Tickets; others wait their turn, as nothing but a stream opens by one."""
-REDEEM_SECONDS = 5.0
-"""For that turn; enough for all streams of a full process that come back together."""
+REDEEM_SECONDS = 15.0
+"""For that turn, so that thousands of streams can come back together; a ticket lasts longer."""
 BAD_TICKET = "The ticket is unknown, expired or used, or for other streams."
 
 log = structlog.get_logger(__name__)

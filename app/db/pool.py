@@ -114,9 +114,9 @@ class _Logs:
         if epoch != self._epoch:
             self._epoch = epoch
             self.number += 1
+            self.replaced()
             if self.expire is not None:
                 await self.expire()
-            self.replaced()
 
 
 class Pool:
@@ -243,9 +243,9 @@ class Pool:
 
     async def _expire(self) -> None:
         """Close those that are open, each when nobody uses it: they may lead to the former server."""
+        kept, self._kept = self._kept, []
         await self._pool.expire_connections()
-        while self._kept:
-            await self._release(self._kept.pop())
+        await asyncio.gather(*map(self._release, kept))
 
     async def _let_go(self) -> None:
         """From time to time, so that what is not used any more grows old in the pool."""

@@ -205,7 +205,7 @@ class Claims:
     def lease_turn(self, token: str) -> AbstractAsyncContextManager[None]:
         """For each call about a lease, which waits for whoever has locked its partition of its group.
 
-        Raises TopicBusy when that takes too long, DatabaseUnavailable when the turns of other leases do, and
+        Raises TopicBusy when that takes too long, NoTurn when others take theirs, and
         LeaseLost for what is no token.
         """
         subscription_id, partition = read_token(token)

@@ -16,6 +16,7 @@ from app.live.claims import Claims
 from app.live.line import NEVER_SEEN, Place
 from app.live.protocols import Groups, Outlet, Told
 from app.live.signal import Signal
+from app.live.turns import NoTurn
 from app.model import Claimed, ClaimOptions, Lease, Subscription, Topic
 
 BEATS_PER_LEASE = 3
@@ -213,7 +214,8 @@ class GroupFollow:
         elif now >= self._look_at:
             await self._extend_all()
         elif now >= self._again_at:
-            await self._extend(list(self._ending | self._locked))
+            self._again_at = math.inf
+            await self._extend([*(self._ending - self._locked), *self._locked])
         elif self._ending:
             await self._extend(list(self._ending))
 
@@ -225,7 +227,7 @@ class GroupFollow:
             raise self._gone()
 
     async def _extend_all(self) -> None:
-        self._look_at = math.inf
+        self._look_at = self._again_at = math.inf
         if self._leases:
             self._looked_at = self._now()
             # Those that are locked last: each of them takes as long as others wait for a lock.
@@ -233,7 +235,6 @@ class GroupFollow:
 
     async def _extend(self, partitions: list[int]) -> None:
         """Keep these leases, and forget those that are over."""
-        self._again_at = math.inf
         for partition in partitions:
             self._ending.discard(partition)
             self._locked.discard(partition)
@@ -242,14 +243,13 @@ class GroupFollow:
             try:
                 async with self._claims.lease_turn(held.token):
                     await self._groups.extend(held.token, self._options.lease_seconds)
-            except TopicBusy:
+            except (TopicBusy, NoTurn):
                 # It is held until it expires, and whoever has locked its partition may be done before that.
                 self._locked.add(partition)
+                self._again_at = min(self._again_at, self._now() + LOOK_SECONDS)
             except LeaseLost:
                 if self._leases.get(partition) is held:
                     self._forget(partition)
-        if self._locked:
-            self._again_at = self._now() + LOOK_SECONDS
 
     def _gone(self) -> SubscriptionNotFound:
         topic, group = self._topic.name, self._subscription.name

@@ -71,7 +71,8 @@ class Hub:
             poll_seconds=settings.poll_seconds,
             patience_seconds=settings.lock_seconds / 2,
             lease_turns=settings.pool_max // 2,
-            lease_turn_seconds=settings.acquire_seconds,
+            # Those who find a lock hold their turns for lock_seconds.
+            lease_turn_seconds=settings.lock_seconds + settings.acquire_seconds,
         )
 
     async def run(self) -> None:

@@ -11,6 +11,10 @@ from contextlib import asynccontextmanager
 from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
 
 
+class NoTurn(DatabaseUnavailable):
+    """Others had all turns for all the time that one is waited for; nothing was asked."""
+
+
 class Turns:
     def __init__(self, turns: int, patience_seconds: float, wait_seconds: float | None = None) -> None:
         """`turns` calls at a time. A suspect waits `patience_seconds` for one, others `wait_seconds`."""
@@ -27,7 +31,7 @@ class Turns:
     async def call(self, name: str) -> AsyncIterator[None]:
         """Wait for a connection's worth of room, and note how the call ended.
 
-        Raises TopicBusy when a suspect waits too long, and DatabaseUnavailable when others do.
+        Raises TopicBusy when a suspect waits too long, and NoTurn when others do.
         """
         try:
             async with self._turn(name):
@@ -65,7 +69,7 @@ class Turns:
             async with asyncio.timeout(self._wait_seconds):
                 await self._all.acquire()
         except TimeoutError:
-            raise DatabaseUnavailable("Every connection to the database is busy.") from None
+            raise NoTurn("Every connection to the database is busy.") from None
         try:
             yield
         finally:

@@ -6,9 +6,7 @@
  *
  * gapless.swept keeps how far it came, so it never walks what it removed before, even while an old
  * transaction keeps vacuum from it; where nothing happened a log costs two index probes. A lease that is not over for
- * long enough is passed and remembered, as one that is extended for hours must not keep all later ones. One that
- * ended as it began is of an at_most_once group: its events can be read until it would have expired, and as all
- * leases of the group are such, those after it are left with it.
+ * long enough is passed and remembered, as one that is extended for hours must not keep all later ones.
  * It waits for nobody: one runner at a time, another gets 0 at once, and a group or partition that is
  * locked is left for the next run.
  */
@@ -81,7 +79,7 @@ begin
     if v_passed <> '{}' then
       delete from gapless.lease l
       where l.subscription_id = v_log.subscription_id and l.partition_id = v_log.partition_id
-        and l.lease_id = any (v_passed) and l.ended_at <= v_now - interval '10 minutes';
+        and l.lease_id = any (v_passed) and gapless.lease_end(l) <= v_now - interval '10 minutes';
       get diagnostics v_count = row_count;
       v_rows := v_rows + v_count;
       v_passed := array(
@@ -90,7 +88,7 @@ begin
     end if;
     v_last := null;
     for v_lease in
-      select l.lease_id, l.claimed_at, l.ended_at, l.expires_at
+      select l.lease_id, l.claimed_at, l.ended_at, gapless.lease_end(l) as over_at
       from gapless.lease l
       where l.subscription_id = v_log.subscription_id and l.partition_id = v_log.partition_id
         and l.lease_id > v_log.swept_lease and l.lease_id < v_log.next_lease
@@ -98,9 +96,11 @@ begin
       limit p_limit
     loop
       exit when v_lease.claimed_at > v_now - interval '10 minutes';
-      exit when v_lease.ended_at = v_lease.claimed_at and v_lease.expires_at > v_now - interval '10 minutes';
+      -- A group has few leases that are open, but any number of those that ended as they began.
+      exit when v_lease.ended_at = v_lease.claimed_at and v_lease.over_at > v_now - interval '10 minutes'
+        and cardinality(v_passed) >= 1000;
       v_last := v_lease.lease_id;
-      if v_lease.ended_at is null or v_lease.ended_at > v_now - interval '10 minutes' then
+      if v_lease.over_at is null or v_lease.over_at > v_now - interval '10 minutes' then
         v_passed := v_passed || v_last;
       end if;
     end loop;

@@ -68,6 +68,23 @@ async def test_leases_go_ten_minutes_after_they_are_over(
     await counts_agree(connection)
 
 
+async def test_a_long_lease_of_an_at_most_once_group_keeps_no_later_one(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection, delivery="at_most_once")
+    await claim(connection, 1, lease_seconds=3600)
+    for _ in range(3):
+        await claim(connection, 1)
+    await clock.move(LONG)
+    await sweep(connection)
+    assert await rows(connection, "lease") == 1
+    await clock.move(timedelta(minutes=60))
+    assert await sweep(connection) == 1
+    assert await rows(connection, "lease") == 0
+
+
 async def test_an_idle_run_changes_nothing(
     connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:

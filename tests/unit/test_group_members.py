@@ -366,6 +366,24 @@ async def test_a_stream_outlives_a_partition_that_is_locked_for_a_while(
     assert database.extended == [*tokens, tokens[0], tokens[0]]
 
 
+async def test_others_that_end_put_off_no_second_look_at_a_locked_partition(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    database.ready = [0, 1]
+    member = Member(database, claims)
+    locked, other = await member.get(), await member.get()
+    await member.idle()
+    database.locked = {0}
+    move(3600)
+    await member.idle()
+    database.extended.clear()
+    for _ in range(2):
+        move(group_follow.LOOK_SECONDS / 2)
+        claims.settled(other, 10)
+        await member.idle()
+    assert database.extended.count(locked) == 1
+
+
 async def test_a_partition_that_is_locked_is_extended_after_the_others(
     database: Database, claims: Claims, move: Clock
 ) -> None:
