@@ -177,9 +177,9 @@ class Keys(msgspec.Struct):
 class Fault(msgspec.Struct):
     """Of one event of a batch, or of something else in a request."""
 
-    code: str
-    detail: str
     index: int | None = None
+    code: str = ""
+    detail: str = ""
 
 
 class Said(msgspec.Struct):

@@ -134,7 +134,7 @@ class Publisher:
             number = numbers[item["index"]]
             if number not in named:
                 named.add(number)
-                self._refuse(number, item["code"], item["detail"])
+                self._refuse(number, item.get("code", problem.code), item.get("detail", problem.detail))
         if not named and len(numbers) == 1 and problem.status in (400, 413):
             named.add(numbers[0])
             self._refuse(numbers[0], problem.code, problem.detail)
