@@ -256,7 +256,8 @@ async def test_s84_hostile_text_stays_text(
     await expect(tab.page.locator("#events pre")).to_contain_text("<script>")
     await expect(tab.page.locator("#events .key")).to_have_text(readable)
     await tab.page.goto(f"{service.base_url}/#topic={HOSTILE}")
-    await tab.state("failed")
+    await tab.state("idle")
+    await expect(tab.page.locator("#welcome")).to_be_visible()
     assert await tab.page.evaluate("window.__p") is None
     assert await tab.page.locator("#events img, #events script, main img").count() == 0
     assert tab.faults == []
