@@ -29,7 +29,7 @@ set jit = off
 as $$
 declare
   v_topic gapless.topic := gapless.find_topic(p_topic);
-  -- A header cannot carry a tab, so nobody publishes under the key of a load by HTTP.
+  -- An Idempotency-Key has no tab, so nobody publishes under the key of a load by HTTP.
   v_key text := E'\tload' || p_load;
   v_stored gapless.publish_key;
   v_found bigint;
