@@ -251,6 +251,10 @@ class SchemaOutdated(GaplessError):
     code = "schema_outdated"
 
 
+OF_THE_DATABASE = (DatabaseUnavailable, SchemaOutdated, StorageFull)
+"""What says nothing about the topic, group or request that met it."""
+
+
 class SetupError(Exception):
     """The process cannot start as configured; its text is for the person who starts it, never an answer."""
 

@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 
 from app.backoff import Backoff
-from app.errors import DatabaseUnavailable, SchemaOutdated, StorageFull, is_told
+from app.errors import OF_THE_DATABASE, is_told
 from app.live.bucket import Cursor
 from app.live.protocols import LogReader
 from app.live.watchlist import Watchlist
@@ -27,9 +27,6 @@ LONGEST_PAUSE_SECONDS = 2.0
 TOLD_TOPICS = 10
 PROBE_SECONDS = 2.0
 
-OF_ALL = (DatabaseUnavailable, SchemaOutdated, StorageFull)
-"""What says nothing about single logs."""
-
 log = structlog.get_logger(__name__)
 
 
@@ -39,7 +36,7 @@ async def raise_if_of_all(error: Exception, store: LogReader) -> None:
         # Without a lock_timeout, as behind a pooler, a locked log is as silent as a broken network.
         async with asyncio.timeout(PROBE_SECONDS):
             await store.epoch()
-    elif isinstance(error, OF_ALL):
+    elif isinstance(error, OF_THE_DATABASE):
         raise error
 
 
@@ -79,7 +76,7 @@ class Apart:
             error = await self._try(cursor, seconds)
             if error is None:
                 break
-            if isinstance(error, OF_ALL) and cursor not in self._failed:
+            if isinstance(error, OF_THE_DATABASE) and cursor not in self._failed:
                 self._give_back_suspects()
                 return
             self._failed.add(cursor)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from app.errors import (
+    OF_THE_DATABASE,
     DatabaseUnavailable,
     GaplessError,
-    SchemaOutdated,
-    StorageFull,
     SubscriptionInactive,
     SubscriptionNotFound,
     TopicBusy,
@@ -31,15 +30,7 @@ TURNS = 3
 waited, and so do the publishes beside them."""
 
 # Every claim of a merged call would meet these again.
-_COMMON = (
-    TopicNotFound,
-    SubscriptionNotFound,
-    SubscriptionInactive,
-    TopicBusy,
-    DatabaseUnavailable,
-    SchemaOutdated,
-    StorageFull,
-)
+_FOR_ALL = (TopicNotFound, SubscriptionNotFound, SubscriptionInactive, TopicBusy, *OF_THE_DATABASE)
 
 
 class _Request:
@@ -123,7 +114,7 @@ class ClaimBatches:
             found = await self._groups.claim(
                 topic, group, [request.options for request in taken], self._order(topic, group)
             )
-        except _COMMON:
+        except _FOR_ALL:
             raise
         except GaplessError as error:
             if len(taken) == 1:

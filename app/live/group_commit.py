@@ -14,11 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from app.errors import (
+    OF_THE_DATABASE,
     DatabaseUnavailable,
     Draining,
     GaplessError,
-    SchemaOutdated,
-    StorageFull,
     TopicBusy,
     TopicNotFound,
 )
@@ -38,7 +37,7 @@ KEPT_CONNECTIONS = 3
 """For reads, the tail and upkeep; publishes get the others. A small pool cannot spare as many."""
 
 # Every request of a merged call would meet these again; repeating them one by one gains nothing.
-_COMMON = (TopicNotFound, TopicBusy, DatabaseUnavailable, SchemaOutdated, StorageFull)
+_FOR_ALL = (TopicNotFound, TopicBusy, *OF_THE_DATABASE)
 
 
 class Log(Protocol):
@@ -242,7 +241,7 @@ class GroupCommit:
             async with self._turns.call(topic):
                 await self._publish(topic, taken)
         except GaplessError as error:
-            if len(taken) > 1 and not isinstance(error, _COMMON):
+            if len(taken) > 1 and not isinstance(error, _FOR_ALL):
                 await self._one_by_one(topic, taken)
             else:
                 _refuse(taken, error)
@@ -290,7 +289,7 @@ class GroupCommit:
                 continue
             try:
                 await self._publish(topic, [request])
-            except _COMMON as error:
+            except _FOR_ALL as error:
                 _refuse([request], error)
                 _refuse(taken[number + 1 :], _certain(error))
                 return
