@@ -198,9 +198,15 @@ class IssuerUnavailable(GaplessError):
 
 
 class TopicBusy(GaplessError):
-    """The topic's queue is full or its log is locked; nothing was stored, try again."""
+    """The topic's queue is full, or its log or a partition of a group is locked.
+
+    Nothing was done; try again.
+    """
 
     code = "topic_busy"
+
+
+LOCKED = "The topic or the group is locked by somebody else."
 
 
 class DatabaseUnavailable(GaplessError):

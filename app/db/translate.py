@@ -9,6 +9,7 @@ import asyncpg
 
 from app.db.pool import UNREACHABLE
 from app.errors import (
+    LOCKED,
     DatabaseUnavailable,
     DeadLetterNotFound,
     GaplessError,
@@ -57,7 +58,7 @@ PRIVATE: dict[str, type[GaplessError]] = {
 _BUSY = {
     "40001": "The log moved while this call ran.",
     "40P01": "The call was the victim of a deadlock.",
-    "55P03": "The log of this topic is locked by somebody else.",
+    "55P03": LOCKED,
     "57014": "The call took too long and was cancelled.",
 }
 _OUTDATED = {"3F000", "42P01", "42883", "42703"}

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
+from app.errors import LOCKED, DatabaseUnavailable, GaplessError, TopicBusy
 
 
 class NoTurn(DatabaseUnavailable):
@@ -31,7 +31,7 @@ class Turns:
     async def call(self, name: str) -> AsyncIterator[None]:
         """Wait for a connection's worth of room, and note how the call ended.
 
-        Raises TopicBusy when a suspect waits too long, and NoTurn when others do.
+        Raises TopicBusy when a suspect waits too long, NoTurn when anybody else does.
         """
         try:
             async with self._turn(name):
@@ -56,7 +56,7 @@ class Turns:
             async with asyncio.timeout(self._patience_seconds):
                 await self._of_suspects.acquire()
         except TimeoutError:
-            raise TopicBusy("The topic or the group is locked by somebody else.") from None
+            raise TopicBusy(LOCKED) from None
         try:
             async with self._one():
                 yield
