@@ -64,11 +64,16 @@ def _may_read(identity: Identity, verb: str, topic: str) -> bool:
 
 def _missing(topic: str, allows: str) -> TopicNotFound:
     """What the same call says of a topic that is not there."""
-    return topic_to_create(topic) if allows == "publish" else TopicNotFound(f'topic "{topic}" does not exist')
+    return topic_to_create(topic) if allows == "publish" else TopicNotFound(_absent(topic))
 
 
 def topic_to_create(topic: str) -> TopicNotFound:
-    return TopicNotFound(f"There is no topic {topic!r}. Create it first.", create=f"PUT /v1/topics/{topic}")
+    return TopicNotFound(_absent(topic), create=f"PUT /v1/topics/{topic}")
+
+
+def _absent(topic: str) -> str:
+    """The words of the database, by `find_topic`."""
+    return f'topic "{topic}" does not exist'
 
 
 def _forbidden(verb: str, topic: str) -> Forbidden:
