@@ -13,7 +13,7 @@ from app.api.deps import Parts, parts
 from app.api.drafts import Limits
 from app.api.idempotency import MAX_KEY, MAX_STREAM_KEY, fingerprint, parse_key
 from app.api.media_types import Content, content_of
-from app.api.params import MAX_OFFSET, Query, refuse, topic_of
+from app.api.params import MAX_OFFSET, MAX_PARTITION, Query, refuse, topic_of
 from app.api.publish_document import OPERATION
 from app.api.publish_lines import LinesPublisher
 from app.api.routing import JsonResponse, RawRoute, read_body
@@ -23,7 +23,6 @@ from app.errors import EventTooLarge, InvalidEvents, TopicNotFound
 from app.live.group_commit import NO_OPTIONS
 from app.model import NewEvent, PublishOptions
 
-MAX_PARTITION = 255
 OPTIONS = ("transaction_id", "expected_offset", "partition")
 
 router = APIRouter(route_class=RawRoute)

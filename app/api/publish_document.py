@@ -18,7 +18,7 @@ from app.api.document import (
     ref,
 )
 from app.api.media_types import Content
-from app.api.params import MAX_OFFSET
+from app.api.params import MAX_OFFSET, MAX_PARTITION
 from app.api.schemas import ChunkReport, CloudEvent, EventBatch, EventToPublish, PublishAnswer
 
 _EVENT = {"key": "customer-7", "type": "order.placed", "data": {"total": 12.5}}
@@ -77,7 +77,9 @@ _QUERY = [
         integer(0, MAX_OFFSET),
         1200,
     ),
-    query("partition", "Put all events into this partition, whatever their keys.", integer(0, 255), 0),
+    query(
+        "partition", "Put all events into this partition, whatever their keys.", integer(0, MAX_PARTITION), 0
+    ),
 ]
 
 OPERATION = operation(

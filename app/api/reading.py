@@ -25,7 +25,7 @@ from app.api.document import (
     ref,
 )
 from app.api.leaving import unless_left
-from app.api.params import MAX_OFFSET, Query, refuse, timestamp, topic_of
+from app.api.params import MAX_OFFSET, MAX_PARTITION, Query, refuse, timestamp, topic_of
 from app.api.routing import RawRoute
 from app.api.schemas import EventPage, StoredEvent
 from app.api.wire import encode_lines, encode_page
@@ -41,7 +41,6 @@ from app.model import Bounds, Event
 from app.settings import Settings
 
 DEFAULT_LIMIT = 100
-MAX_PARTITION = 255
 CACHEABLE = "public, no-cache"
 """Asked for again each time: a topic may be made anew, trimmed or restored meanwhile."""
 PRIVATE = "private, no-cache"

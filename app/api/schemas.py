@@ -11,12 +11,12 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypeAliasType
 
 from app.api.component_schemas import without_defaults
-from app.api.params import MAX_OFFSET, TOPIC_PATTERN
+from app.api.params import MAX_OFFSET, MAX_PARTITION, TOPIC_PATTERN
 from app.api.wire import format_time
 from app.model import Bounds, Topic
 
 TopicName = Annotated[str, Field(pattern=TOPIC_PATTERN, examples=["orders"])]
-Partition = Annotated[int, Field(ge=0, le=255)]
+Partition = Annotated[int, Field(ge=0, le=MAX_PARTITION)]
 Partitions = Annotated[int, Field(ge=1, le=256)]
 LogOffset = Annotated[int, Field(ge=1, le=MAX_OFFSET)]
 Description = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
