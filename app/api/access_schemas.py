@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from app.api.params import TOPIC_PATTERN
+from app.api.params import NAME_PATTERN
 from app.api.schemas import Request, TopicName
 from app.api.wire import format_time
 from app.auth.authenticator import MAX_TOKEN_CHARACTERS
@@ -12,7 +12,7 @@ from app.model import ApiKey
 
 MAX_EXPIRY_SECONDS = 315_360_000
 
-KeyName = Annotated[str, Field(pattern=TOPIC_PATTERN, examples=["billing-service"])]
+KeyName = Annotated[str, Field(pattern=NAME_PATTERN, examples=["billing-service"])]
 ScopeText = Annotated[
     str,
     Field(

@@ -21,7 +21,7 @@ from app.api.credentials import COOKIE, CSRF_HEADER, TICKET
 from app.api.dead_letter_schemas import DEAD_LETTER_ALIASES, DEAD_LETTER_MODELS
 from app.api.group_schemas import GROUP_MODELS
 from app.api.lease_schemas import LEASE_MODELS, LEASE_STRUCTS
-from app.api.params import MAX_OFFSET, TOPIC_PATTERN, token_in_query
+from app.api.params import MAX_OFFSET, NAME_PATTERN, NAME_RULE, token_in_query
 from app.api.problems import MEDIA_TYPE, RETRY_SECONDS, describe, internal_members, status_of
 from app.api.schemas import MODELS, Problem
 from app.errors import GaplessError, ItemProblem
@@ -57,8 +57,8 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.UnsupportedMediaType("The body must be application/json in UTF-8."),
     errors.HostNotAllowed("The Host of the request is none of this service's."),
     errors.InvalidArgument("limit must be a whole number from 1 to 1000.", field="limit"),
-    errors.InvalidTopicName("A topic name is 1 to 200 characters of a-z, 0-9, '.', '_', '-'."),
-    errors.InvalidSubscriptionName("The name of a group is 1 to 200 characters of a-z, 0-9, '.', '_', '-'."),
+    errors.InvalidTopicName(f"A topic name is {NAME_RULE}."),
+    errors.InvalidSubscriptionName(f"The name of a group is {NAME_RULE}."),
     errors.InvalidEvents(
         "1 of 3 events cannot be stored; none was.",
         [ItemProblem(1, "unstorable_character", "The item holds U+0000.", "/data/name")],
@@ -118,10 +118,8 @@ def integer(low: int, high: int, **more: Any) -> dict[str, Any]:
 
 
 OFFSET = integer(1, MAX_OFFSET)
-TOPIC = in_path("topic", "The topic's name.", {"type": "string", "pattern": TOPIC_PATTERN}, "orders")
-GROUP = in_path(
-    "group", "The consumer group's name.", {"type": "string", "pattern": TOPIC_PATTERN}, "billing"
-)
+TOPIC = in_path("topic", "The topic's name.", {"type": "string", "pattern": NAME_PATTERN}, "orders")
+GROUP = in_path("group", "The consumer group's name.", {"type": "string", "pattern": NAME_PATTERN}, "billing")
 TICKET_PARAMETER = query(
     TICKET,
     "A ticket for exactly this stream, or one for more topics; for browsers, which cannot set headers.",

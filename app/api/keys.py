@@ -20,11 +20,11 @@ from app.api.document import (
     ref,
 )
 from app.api.paging import DEFAULT_PAGE, MAX_PAGE, name_after, token_of
-from app.api.params import TOPIC_PATTERN, Query, check_topic_name, no_query, refuse
+from app.api.params import NAME_PATTERN, NAME_RULE, Query, is_name, no_query, refuse
 from app.api.routing import JsonResponse, RawRoute, read_model
 from app.auth.scopes import parse_scopes
 from app.auth.tokens import hash_token, new_token
-from app.errors import InvalidArgument, InvalidTopicName, KeyConflict, KeyNotFound
+from app.errors import InvalidArgument, KeyConflict, KeyNotFound
 
 router = APIRouter(route_class=RawRoute)
 
@@ -137,7 +137,7 @@ async def list_keys(request: Request) -> Response:
         tag="access",
         allows="admin",
         parameters=[
-            in_path("key", "The key's name.", {"type": "string", "pattern": TOPIC_PATTERN}, "billing-service")
+            in_path("key", "The key's name.", {"type": "string", "pattern": NAME_PATTERN}, "billing-service")
         ],
         success={204: answer("The key is revoked, and so are its sessions and tickets.")},
         refusals=(InvalidArgument, KeyNotFound, *DATABASE),
@@ -152,7 +152,7 @@ async def revoke_key(request: Request) -> Response:
 
 
 def _name(request: Request) -> str:
-    try:
-        return check_topic_name(request.path_params["key"])
-    except InvalidTopicName:
-        refuse("key", "is 1 to 200 characters of a-z, 0-9, '.', '_', '-', the first a letter or digit")
+    name: str = request.path_params["key"]
+    if not is_name(name):
+        refuse("key", f"is {NAME_RULE}")
+    return name

@@ -2,8 +2,7 @@
 
 import base64
 
-from app.api.params import check_topic_name, refuse
-from app.errors import InvalidTopicName
+from app.api.params import is_name, refuse
 
 MAX_PAGE = 1000
 DEFAULT_PAGE = 100
@@ -14,13 +13,13 @@ def token_of(name: str) -> str:
 
 
 def name_after(token: str) -> str:
-    """The name that a page token stands for; topics and groups are named by the same rule."""
+    """The name that a page token stands for."""
     if not token:
         return ""
     try:
-        name = check_topic_name(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode())
-    except (ValueError, InvalidTopicName):
+        name = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+    except ValueError:
         name = ""
-    if token_of(name) != token:
+    if not is_name(name) or token_of(name) != token:
         refuse("page_token", "is not one that this server has given out")
     return name

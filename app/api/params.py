@@ -17,25 +17,26 @@ MAX_QUERY_BYTES = 64 * 1024
 MAX_QUERY_FIELDS = 1000
 
 TOKEN_NAMES = frozenset({"token", "access_token", "api_key", "jwt"})
-TOPIC_PATTERN = "^[a-z0-9][a-z0-9._-]{0,199}$"
-_TOPIC_NAME = re.compile(TOPIC_PATTERN.removesuffix("$") + r"\Z")
+NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,199}$"
+"""Of topics, groups and keys."""
+NAME_RULE = "1 to 200 characters of a-z, 0-9, '.', '_', '-', the first a letter or digit"
+_NAME = re.compile(NAME_PATTERN.removesuffix("$") + r"\Z")
 _NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,18})\Z")
 
 
+def is_name(text: str) -> bool:
+    return _NAME.match(text) is not None
+
+
 def check_topic_name(name: str) -> str:
-    if _TOPIC_NAME.match(name) is None:
-        raise InvalidTopicName(
-            "A topic name is 1 to 200 characters of a-z, 0-9, '.', '_', '-', the first a letter or digit."
-        )
+    if not is_name(name):
+        raise InvalidTopicName(f"A topic name is {NAME_RULE}.")
     return name
 
 
 def check_group_name(name: str) -> str:
-    if _TOPIC_NAME.match(name) is None:
-        raise InvalidSubscriptionName(
-            "The name of a group is 1 to 200 characters of a-z, 0-9, '.', '_', '-', "
-            "the first a letter or digit."
-        )
+    if not is_name(name):
+        raise InvalidSubscriptionName(f"The name of a group is {NAME_RULE}.")
     return name
 
 

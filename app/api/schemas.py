@@ -11,11 +11,11 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypeAliasType
 
 from app.api.component_schemas import without_defaults
-from app.api.params import MAX_OFFSET, MAX_PARTITION, TOPIC_PATTERN
+from app.api.params import MAX_OFFSET, MAX_PARTITION, NAME_PATTERN
 from app.api.wire import format_time
 from app.model import Bounds, Topic
 
-TopicName = Annotated[str, Field(pattern=TOPIC_PATTERN, examples=["orders"])]
+TopicName = Annotated[str, Field(pattern=NAME_PATTERN, examples=["orders"])]
 Partition = Annotated[int, Field(ge=0, le=MAX_PARTITION)]
 Partitions = Annotated[int, Field(ge=1, le=256)]
 LogOffset = Annotated[int, Field(ge=1, le=MAX_OFFSET)]
