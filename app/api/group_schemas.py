@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
 from app.api.component_schemas import without_defaults
+from app.api.rfc3339 import TIME_PATTERN
 from app.api.schemas import Count, LogOffset, Partition, Request, TopicName
 from app.api.wire import format_time
 from app.model import GroupPosition, Subscription
@@ -73,13 +74,7 @@ HeartbeatTimeout = Annotated[
     ),
 ]
 Reason = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]
-Time = Annotated[
-    str,
-    Field(
-        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})$",
-        description="RFC 3339 with a zone.",
-    ),
-]
+Time = Annotated[str, Field(pattern=TIME_PATTERN, description="RFC 3339 with a zone.")]
 
 
 class TimeStart(Request):
