@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 7e51f827ac2eba1f826f048214509e2b0da6c2b52e395e24691f556ce865c214
+// SHA-256 of openapi.json: be75461fd61a27b6eecfcb4a6f41874445c5443c2e22f3ddafb255d6a69460ab
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {

@@ -7,20 +7,9 @@ from starlette.responses import Response
 from app.api.access import actor_of, know_at_once
 from app.api.access_schemas import KeyList, KeyRequest, NewKeyAnswer, key_members
 from app.api.deps import parts
-from app.api.document import (
-    DATABASE,
-    JSON,
-    JSON_BODY,
-    answer,
-    content,
-    in_path,
-    integer,
-    operation,
-    query,
-    ref,
-)
-from app.api.paging import DEFAULT_PAGE, MAX_PAGE, name_after, token_of
-from app.api.params import NAME_PATTERN, NAME_RULE, Query, is_name, no_query, refuse
+from app.api.document import DATABASE, JSON, JSON_BODY, answer, content, in_path, operation, ref
+from app.api.paging import asked_page, next_page_token, page_parameters
+from app.api.params import NAME_PATTERN, NAME_RULE, is_name, no_query, refuse
 from app.api.routing import JsonResponse, RawRoute, read_model
 from app.auth.scopes import parse_scopes
 from app.auth.tokens import hash_token, new_token
@@ -94,15 +83,7 @@ async def create_key(request: Request) -> Response:
         "List API keys by name",
         tag="access",
         allows="admin",
-        parameters=[
-            query(
-                "page_size",
-                "How many keys at most.",
-                integer(1, MAX_PAGE, default=DEFAULT_PAGE),
-                DEFAULT_PAGE,
-            ),
-            query("page_token", "`next_page_token` of the page before.", {"type": "string"}, "YmlsbGluZw"),
-        ],
+        parameters=page_parameters("keys", "YmlsbGluZw"),
         success={
             200: answer(
                 "A page of keys.",
@@ -116,15 +97,12 @@ async def list_keys(request: Request) -> Response:
     """Without their tokens, which nobody has but their owners. Those that have expired are listed until they
     are revoked.
     """
-    asked = Query(request, ("page_size", "page_token"))
-    size = asked.number("page_size", 1, MAX_PAGE) or DEFAULT_PAGE
-    after = name_after(asked.text("page_token") or "")
+    after, size = asked_page(request)
     found = await parts(request).keys.list_keys(after, size + 1)
-    more = len(found) > size
     return JsonResponse(
         {
             "keys": [key_members(key) for key in found[:size]],
-            "next_page_token": token_of(found[size - 1].name) if more else "",
+            "next_page_token": next_page_token(found, size),
         }
     )
 

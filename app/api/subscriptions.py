@@ -9,19 +9,7 @@ from starlette.responses import Response
 from app.api.access import actor_of, identity_of
 from app.api.conditional import ETAG_HEADERS, IF_NONE_MATCH, NOT_MODIFIED, conditional
 from app.api.deps import parts
-from app.api.document import (
-    GROUP,
-    JSON,
-    JSON_BODY,
-    ON_GROUP,
-    TOPIC,
-    answer,
-    content,
-    integer,
-    operation,
-    query,
-    ref,
-)
+from app.api.document import GROUP, JSON, JSON_BODY, ON_GROUP, TOPIC, answer, content, operation, ref
 from app.api.group_schemas import (
     SubscriptionAnswer,
     SubscriptionChanges,
@@ -32,8 +20,8 @@ from app.api.group_schemas import (
     position_members,
     subscription_members,
 )
-from app.api.paging import DEFAULT_PAGE, MAX_PAGE, name_after, token_of
-from app.api.params import Query, group_of, no_query, topic_of
+from app.api.paging import asked_page, next_page_token, page_parameters
+from app.api.params import group_of, no_query, topic_of
 from app.api.routing import JsonResponse, RawRoute, read_model
 from app.api.wire import format_time
 from app.errors import OffsetTrimmed, SubscriptionConflict
@@ -184,17 +172,7 @@ async def get_subscription(request: Request) -> Response:
         "List the consumer groups of a topic by name",
         tag="subscriptions",
         allows="consume",
-        parameters=[
-            TOPIC,
-            query(
-                "page_size",
-                "How many groups at most.",
-                integer(1, MAX_PAGE, default=DEFAULT_PAGE),
-                DEFAULT_PAGE,
-            ),
-            query("page_token", "`next_page_token` of the page before.", {"type": "string"}, "YmlsbGluZw"),
-            IF_NONE_MATCH,
-        ],
+        parameters=[TOPIC, *page_parameters("groups", "YmlsbGluZw"), IF_NONE_MATCH],
         success={
             200: answer(
                 "A page of groups.",
@@ -216,18 +194,15 @@ async def list_subscriptions(request: Request) -> Response:
     far a group is costs more to find out, so it is told one by one.
     """
     topic = topic_of(request)
-    asked = Query(request, ("page_size", "page_token"))
-    size = asked.number("page_size", 1, MAX_PAGE) or DEFAULT_PAGE
-    after = name_after(asked.text("page_token") or "")
+    after, size = asked_page(request)
     found = await parts(request).groups.list_subscriptions(
         topic, after, size + 1, identity_of(request).group_patterns(topic)
     )
-    more = len(found) > size
     return conditional(
         request,
         {
             "subscriptions": [subscription_members(subscription) for subscription in found[:size]],
-            "next_page_token": token_of(found[size - 1].name) if more else "",
+            "next_page_token": next_page_token(found, size),
         },
     )
 

@@ -7,9 +7,9 @@ from starlette.responses import Response
 from app.api.access import actor_of, identity_of
 from app.api.conditional import ETAG_HEADERS, IF_NONE_MATCH, NOT_MODIFIED, conditional
 from app.api.deps import parts
-from app.api.document import DATABASE, JSON, JSON_BODY, TOPIC, answer, content, integer, operation, query, ref
-from app.api.paging import DEFAULT_PAGE, MAX_PAGE, name_after, token_of
-from app.api.params import Query, no_query, topic_of
+from app.api.document import DATABASE, JSON, JSON_BODY, TOPIC, answer, content, operation, ref
+from app.api.paging import asked_page, next_page_token, page_parameters
+from app.api.params import no_query, topic_of
 from app.api.routing import JsonResponse, RawRoute, read_model
 from app.api.schemas import (
     TopicAnswer,
@@ -134,16 +134,7 @@ async def get_topic(request: Request) -> Response:
         "List topics by name",
         tag="topics",
         allows="any",
-        parameters=[
-            query(
-                "page_size",
-                "How many topics at most.",
-                integer(1, MAX_PAGE, default=DEFAULT_PAGE),
-                DEFAULT_PAGE,
-            ),
-            query("page_token", "`next_page_token` of the page before.", {"type": "string"}, "b3JkZXJz"),
-            IF_NONE_MATCH,
-        ],
+        parameters=[*page_parameters("topics", "b3JkZXJz"), IF_NONE_MATCH],
         success={
             200: answer(
                 "A page of topics.",
@@ -159,16 +150,13 @@ async def list_topics(request: Request) -> Response:
     """In pages: send `next_page_token` back as `page_token` until it is empty. A topic that is created or
     deleted meanwhile is in its place or not; none is listed twice.
     """
-    asked = Query(request, ("page_size", "page_token"))
-    size = asked.number("page_size", 1, MAX_PAGE) or DEFAULT_PAGE
-    after = name_after(asked.text("page_token") or "")
+    after, size = asked_page(request)
     found = await parts(request).store.list_topics(after, size + 1, identity_of(request).topic_patterns())
-    more = len(found) > size
     return conditional(
         request,
         {
             "topics": [topic_members(topic) for topic in found[:size]],
-            "next_page_token": token_of(found[size - 1].name) if more else "",
+            "next_page_token": next_page_token(found, size),
         },
     )
 
