@@ -34,8 +34,8 @@ begin
     );
     insert into gapless.segment (topic_id, partition_id, from_offset, to_offset, created_at)
     values (p_topic_id, p_partition, v_from, v_to, gapless.clock());
-    if v_from = 1 then
-      -- A snapshot from before the log began shows none of its segments, and those that were dropped are in nobody's
+    if v_from = 1 or current_setting('transaction_isolation') <> 'read committed' then
+      -- A snapshot from before a segment was made does not show it, and where it was dropped since, it is in nobody's
       -- way; what was dropped was trimmed first, so this row is: 40001.
       insert into gapless.log_start as l (topic_id, partition_id, earliest)
       values (p_topic_id, p_partition, 1)

@@ -271,6 +271,28 @@ async def test_a_snapshot_from_before_a_log_began_is_told_though_its_first_segme
     assert (await publish(old, '"anew"'))["offsets"] == [1501]
 
 
+async def test_a_snapshot_that_shows_a_full_segment_is_told_though_the_next_one_is_gone(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    topic_id = await create_kept(connection)
+    await publish_many(connection, 1000)
+    old = await connect("old")
+    async with held(old, "repeatable_read"):
+        await old.fetch("select count(*) from gapless.segment")
+        await publish_many(connection, 1500)
+        await trim(connection, 2500)
+        assert [await drop(connection) for _ in range(2)] == [1, 1]
+        # The table of the segment that it knows stays for as long as it reads it.
+        assert len(await read(old, limit=1)) == 1
+        await clock.move(GRACE)
+        assert await drop(connection) == 1
+        assert await tables(connection) == [f"event_{topic_id}_0_{first}" for first in (1, 2001)]
+        with refused("40001"):
+            await publish(old, '"an offset that was given"')
+    assert await bounds(connection) == (2500, 2500)
+    assert (await publish(old, '"anew"'))["offsets"] == [2501]
+
+
 async def test_publishers_and_readers_never_fail_while_segments_go(
     connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:
