@@ -119,7 +119,7 @@ async def claim_events(request: Request) -> Response:
         received(here, span, delivery.items)
     lease = delivery.claimed.lease
     if lease is not None and await request.is_disconnected():
-        here.claims.release_later(lease.token)
+        here.claims.abandon(lease.token, options)
         raise ClientDisconnect
     return JsonResponse(encode_claim(delivery, acked), headers={"Cache-Control": "no-store"})
 

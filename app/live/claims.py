@@ -127,7 +127,7 @@ class Claims:
     ) -> Delivery:
         """After a claim that found nothing: the first one that finds something, or what the last one said.
 
-        Cancelled, it leaves its place, and gives back what it was being given.
+        Cancelled, it leaves its place, and abandons what it was being given.
         """
         waiting = msgspec.structs.replace(options, ack=None)
         found = before
@@ -237,6 +237,11 @@ class Claims:
         """Give back a lease whose member is gone, without waiting for it."""
         self._in_background(self._release(token))
 
+    def abandon(self, token: str, options: ClaimOptions) -> None:
+        """The same for what was claimed by a call that is given up, unless a repeated call may have it."""
+        if options.request_id is None:
+            self.release_later(token)
+
     def close(self) -> None:
         """Answer whoever waits."""
         self._closed = True
@@ -257,7 +262,7 @@ class Claims:
             options = msgspec.structs.replace(options, ack=None)
             if claimed.lease is not None:
                 self._taken.take(claimed.lease.token)
-                items = await self._events(topic, group, claimed)
+                items = await self._events(topic, group, options, claimed)
                 if items is not None:
                     return Delivery(claimed, items)
                 # It was lost before it could be read.
@@ -283,21 +288,21 @@ class Claims:
         return self._taken.order(known.subscription_id, watched.topic.partitions)
 
     async def _ask_to_the_end(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
-        """A question that was sent has its effect: who is cancelled meanwhile gives back what it gets."""
+        """A question that was sent has its effect: who is cancelled meanwhile abandons what it gets."""
         asking = asyncio.create_task(self._ask(topic, group, options))
         try:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
-            self._in_background(self._undo(asking))
+            self._in_background(self._undo(asking, options))
             raise
 
-    async def _undo(self, asking: asyncio.Task[Delivery]) -> None:
+    async def _undo(self, asking: asyncio.Task[Delivery], options: ClaimOptions) -> None:
         try:
             delivery = await asking
         except GaplessError:
             return
         if delivery.claimed.lease is not None:
-            await self._release(delivery.claimed.lease.token)
+            self.abandon(delivery.claimed.lease.token, options)
 
     async def _release(self, token: str) -> None:
         loop = asyncio.get_running_loop()
@@ -319,7 +324,9 @@ class Claims:
                 return
             await asyncio.sleep(backoff.next())
 
-    async def _events(self, topic: str, group: str, claimed: Claimed) -> list[bytes] | None:
+    async def _events(
+        self, topic: str, group: str, options: ClaimOptions, claimed: Claimed
+    ) -> list[bytes] | None:
         """None when the lease is lost already."""
         lease = claimed.lease
         assert lease is not None  # nosec B101
@@ -340,7 +347,7 @@ class Claims:
         except LeaseLost:
             return None
         except BaseException:
-            self.release_later(lease.token)
+            self.abandon(lease.token, options)
             raise
         return items
 

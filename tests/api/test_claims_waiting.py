@@ -13,11 +13,12 @@ from app.model import Claimed
 from tests.conftest import Connect, StartService
 from tests.support.clock import Clock
 from tests.support.groups import Group, counts, insist, offsets, publish, token
-from tests.support.lines import at_rest, claims_of, waiting
+from tests.support.lines import at_rest, claims_of, given_back, waiting
+from tests.support.metrics import scrape
 from tests.support.problems import problem
 from tests.support.raw import connected, reset
 from tests.support.service import ThreadService
-from tests.support.wait import PATIENCE_SECONDS, shared, until_blocked
+from tests.support.wait import PATIENCE_SECONDS, shared, until, until_blocked
 
 TOPIC = "/v1/topics/t"
 NEVER = 3600
@@ -309,6 +310,37 @@ async def test_who_goes_away_during_a_claim_that_does_not_wait_holds_nothing_bac
         insist(await group.http.get("/livez"))
     there = await group.claim("next", wait=25)
     assert (offsets(there), there["lease"]["attempt"]) == ([1], 1)
+
+
+@pytest.mark.parametrize("wait", [0, 25])
+async def test_what_was_claimed_under_a_request_id_stays_with_whoever_asked_again(
+    quiet: ThreadService, group: Group, connect: Connect, wait: int
+) -> None:
+    locker, observer = await connect("locker"), await connect("observer")
+    gone = RawClaim(quiet, wait=wait, request_id="r")
+    if wait:
+        await gone.send()
+        await waiting(quiet)
+    async with locker.transaction():
+        await locker.execute("lock table gapless.lease in access exclusive mode")
+        await publish(group.http, TOPIC, 1)
+        if not wait:
+            await gone.send()
+        await until_blocked(observer, "gapless")
+        again = asyncio.create_task(group.claim("raw", request_id="r"))
+        await until_blocked(observer, "gapless", 2)
+        gone.vanish()
+        if wait:
+            await waiting(quiet, 0)
+        insist(await group.http.get("/livez"))
+    claim = await again
+
+    async def given_up() -> bool:
+        return (await scrape(group.http)).value("http_request_duration_seconds_count", status="4xx") == 1
+
+    await until(given_up)
+    await given_back(quiet)
+    assert await group.ack(token(claim)) == [(1, 1, "acked")]
 
 
 async def test_waits_end_empty_at_once_when_the_server_stops(quiet: ThreadService, group: Group) -> None:

@@ -31,6 +31,13 @@ async def at_rest(service: ThreadService, count: int = 1) -> None:
     await _until_there(service, resting)
 
 
+async def given_back(service: ThreadService) -> None:
+    """Wait until all that claims were to give back is."""
+    assert service.server.loop is not None
+    settling = asyncio.run_coroutine_threadsafe(claims_of(service).settle(), service.server.loop)
+    await asyncio.wrap_future(settling)
+
+
 async def _until_there(service: ThreadService, condition: Callable[[], bool]) -> None:
     """Asked in the loop of the service, where nothing changes meanwhile."""
     loop = service.server.loop

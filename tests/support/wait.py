@@ -110,13 +110,14 @@ async def quickest(work: Callable[[], Awaitable[T]], tries: int = 3) -> tuple[fl
     return min(seconds), answer
 
 
-async def until_blocked(observer: asyncpg.Connection, application_name: str) -> None:
-    """Wait until a session of that name waits for a lock (row, table or advisory)."""
+async def until_blocked(observer: asyncpg.Connection, application_name: str, sessions: int = 1) -> None:
+    """Wait until so many sessions of that name wait for a lock (row, table or advisory)."""
     await until(
         lambda: observer.fetchval(
-            "select exists (select from pg_stat_activity"
-            " where application_name = $1 and wait_event_type = 'Lock')",
+            "select count(*) >= $2 from pg_stat_activity"
+            " where application_name = $1 and wait_event_type = 'Lock'",
             application_name,
+            sessions,
         )
     )
 
