@@ -171,7 +171,10 @@ def _gauges(
     pool: Pool, listener: Listener, hub: Hub, commits: GroupCommit, background: Background
 ) -> dict[str, float]:
     events, size = commits.waiting
+    # Where nobody listens, nothing was lost.
+    listens = {"listener_connected": listener.session is not None} if listener.possible else {}
     return {
+        **listens,
         "sse_connections": hub.streams.open,
         "waiting_claims": hub.claims.waiting,
         "waiting_reads": hub.tail.waiting,
@@ -182,6 +185,5 @@ def _gauges(
         "pool_open_connections": pool.size,
         "pool_idle_connections": pool.idle,
         "pool_max_connections": pool.max_size,
-        "listener_connected": listener.session is not None,
         "background_tasks_failed": len(background.over),
     }

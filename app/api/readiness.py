@@ -35,7 +35,7 @@ def readiness_checks(
     async def working() -> None:
         if background.over:
             named = ", ".join(f"{name} ({why})" for name, why in background.over.items())
-            raise NotReady(f"A part of the service is over, restart the process: {named}.")
+            raise NotReady(f"A part of the service has stopped; restart the process: {named}.")
 
     async def in_time() -> None:
         if watch.lag_seconds > settings.max_loop_lag_seconds:

@@ -49,7 +49,7 @@ GAUGES: Mapping[str, tuple[str, Literal["livesum", "livemin"]]] = {
     "pool_idle_connections": ("Those that nobody uses now.", "livesum"),
     "pool_max_connections": ("How many there may be.", "livesum"),
     "listener_connected": ("1 if notifications are heard, 0 if streams poll.", "livemin"),
-    "background_tasks_failed": ("Parts of the service that are over.", "livesum"),
+    "background_tasks_failed": ("Parts of the service that have stopped.", "livesum"),
 }
 
 Samples = Iterable[Metric]
@@ -92,10 +92,7 @@ class PrometheusMetrics(Metrics):
             buckets=DEADLINES,
         )
         self._by_request: dict[tuple[str, str, int], Histogram] = {}
-        self._gauges = {
-            name: Gauge(f"gapless_{name}", text, registry=self.registry, multiprocess_mode=mode)
-            for name, (text, mode) in GAUGES.items()
-        }
+        self._gauges: dict[str, Gauge] = {}
         # What is never counted shows as 0, so that rates and alerts know it from the start.
         for outcome in ("acked", "failed", "rejected", "released", "expired"):
             self._deliveries.labels(outcome)
@@ -180,9 +177,14 @@ class PrometheusMetrics(Metrics):
         histogram.observe(seconds)
 
     def set_gauges(self, found: Mapping[str, float]) -> None:
-        """How the process stands now; names are those of GAUGES."""
+        """How the process stands now; names are those of GAUGES. What is never told has no series."""
         for name, value in found.items():
-            self._gauges[name].set(value)
+            gauge = self._gauges.get(name)
+            if gauge is None:
+                text, mode = GAUGES[name]
+                gauge = Gauge(f"gapless_{name}", text, registry=self.registry, multiprocess_mode=mode)
+                self._gauges[name] = gauge
+            gauge.set(value)
 
     def text(self, accept: str, more: Callable[[], Samples]) -> tuple[bytes, str]:
         """All numbers, and `more` that are not kept here, in the format asked for, and its media type."""

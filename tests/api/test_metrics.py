@@ -317,6 +317,14 @@ async def test_a_lost_listener_shows_and_so_does_its_return(
         await until(lambda: reconnected(1))
 
 
+async def test_who_cannot_hear_notifications_tells_of_no_lost_listener(start_service: StartService) -> None:
+    service = await start_service(pooled=True)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+        found = await scrape(client)
+    assert "gapless_pool_max_connections" in found.families
+    assert "gapless_listener_connected" not in found.families
+
+
 async def test_the_pool_shows_waits_and_calls_that_were_given_up(start_service: StartService) -> None:
     service = await start_service(
         pool_max=2,

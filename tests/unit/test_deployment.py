@@ -179,6 +179,73 @@ def test_prometheus_accepts_its_files(promtool: str) -> None:
     assert said.returncode == 0, said.stderr
 
 
+READY, PUBLISH = "/readyz", "/v1/topics/{topic}/events"
+
+
+def _series(name: str, value: str, **labels: str) -> dict[str, str]:
+    """What app-1 tells every 15 seconds, as promtool writes it; `5+1x40` goes on for ten minutes."""
+    told = {"job": "gapless", "instance": "app-1", **labels}
+    named = ",".join(f'{label}="{text}"' for label, text in told.items())
+    return {"series": f"{name}{{{named}}}", "values": value}
+
+
+def _gauge(name: str, value: int, **labels: str) -> dict[str, str]:
+    return _series(name, f"{value}+0x40", **labels)
+
+
+def _requests(status: str, each: int, route: str = PUBLISH) -> dict[str, str]:
+    name = "gapless_http_request_duration_seconds_count"
+    return _series(name, f"0+{each}x40", route=route, method="POST", status=status)
+
+
+def _behind(status: str) -> list[dict[str, str]]:
+    group = {"topic": "t", "group": "g"}
+    return [
+        _gauge("gapless_group_oldest_claimable_age_seconds", 700, **group),
+        _gauge("gapless_group_status", 1, **group, status=status),
+    ]
+
+
+@pytest.mark.parametrize("promtool", _installed("promtool"))
+@pytest.mark.parametrize(
+    ("told", "fires"),
+    [
+        ([_gauge("gapless_database_up", 1), _gauge("gapless_listener_connected", 1)], []),
+        ([_gauge("gapless_database_up", 0)], ["GaplessDatabaseDown"]),
+        ([_gauge("gapless_listener_connected", 0)], ["GaplessListenerLost"]),
+        ([_requests("2xx", 94), _requests("5xx", 6)], ["GaplessRequestsFail"]),
+        ([_requests("2xx", 96), _requests("5xx", 4)], []),
+        ([_requests("2xx", 94), _requests("5xx", 600, READY)], []),
+        (_behind("ACTIVE"), ["GaplessGroupBehind"]),
+        (_behind("PAUSED"), []),
+    ],
+    ids=[
+        "all well",
+        "database down",
+        "listener lost",
+        "requests fail",
+        "few requests fail",
+        "probes fail",
+        "behind",
+        "paused",
+    ],
+)
+def test_alerts_fire_when_they_should(
+    promtool: str, told: list[dict[str, str]], fires: list[str], tmp_path: Path
+) -> None:
+    firing = {
+        "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
+        "eval_time": "10m",
+        "exp_samples": [{"labels": f'{{alertname="{name}"}}', "value": 1} for name in fires],
+    }
+    up = _gauge("up", 1)
+    staged = {"interval": "15s", "input_series": [up, *told], "promql_expr_test": [firing]}
+    file = tmp_path / "tests.yml"
+    file.write_text(yaml.safe_dump({"rule_files": [str(ALERTS)], "tests": [staged]}))
+    said = _run(promtool, "test", "rules", file)
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
 @pytest.mark.parametrize("analyze", _installed("systemd-analyze"))
 @pytest.mark.parametrize("unit", ["gapless@.service", "gapless-migrate.service"])
 def test_the_units_expose_little(analyze: str, unit: str) -> None:

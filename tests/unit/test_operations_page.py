@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import Metric
 from app.api.readiness import readiness_checks
 from app.model import GroupMeasure, Measurement, TopicMeasure
 from app.telemetry.database import DatabaseGauges
-from app.telemetry.prometheus import PrometheusMetrics
+from app.telemetry.prometheus import GAUGES, PrometheusMetrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "OPERATIONS.md").read_text("utf-8")
 ROW = re.compile(r"^\| `((?:gapless|process)_\w+)` \| (\w+) \|([^|]*)\|", re.M)
@@ -26,6 +26,7 @@ class Full:
 
 async def exported() -> list[Metric]:
     metrics = PrometheusMetrics(max_topics=10)
+    metrics.set_gauges(dict.fromkeys(GAUGES, 0))
     metrics.published("t", 1)
     metrics.requested("/livez", "GET", 200, 0.1)
     database = DatabaseGauges(Full(), max_topics=10, keep_seconds=1, now=lambda: 0.0)
