@@ -1,13 +1,15 @@
 """The nouns of the service, as they travel between HTTP, waiting and PostgreSQL."""
 
 from datetime import datetime
-from typing import NamedTuple, NewType
+from typing import Literal, NamedTuple, NewType
 
 import msgspec
 
 TopicId = NewType("TopicId", int)
 SubscriptionId = NewType("SubscriptionId", int)
 Offset = NewType("Offset", int)
+GapReason = Literal["trimmed", "epoch", "topic"]
+"""Why a stream cannot deliver what it owes."""
 
 
 class NewEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypeAliasType
 
+from app import model
 from app.api.component_schemas import without_defaults
 from app.api.params import MAX_OFFSET, MAX_PARTITION, NAME_PATTERN
 from app.api.wire import format_time
@@ -289,7 +290,7 @@ class EventPage(BaseModel):
 GapReason = TypeAliasType(
     "GapReason",
     Annotated[
-        Literal["trimmed", "epoch", "topic"],
+        model.GapReason,
         Field(description="Retention took events; the database was restored; the topic was made anew."),
     ],
 )

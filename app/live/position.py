@@ -9,10 +9,10 @@ wherever the request says. Topic names hold none of `:`, `,`, which keeps ids un
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from app.errors import BadEventId
-from app.model import Topic, TopicId
+from app.model import GapReason, Topic, TopicId
 
 MAX_ID_BYTES = 32_768
 """Percent-encoded, and beside the topics that it names, such an id still fits into a query."""
@@ -49,7 +49,7 @@ class Gap(NamedTuple):
     nothing in it; after `topic` it is delivered from its earliest event.
     """
 
-    reason: Literal["trimmed", "epoch", "topic"]
+    reason: GapReason
     topic: str
     partition: int
     requested: int

@@ -9,7 +9,7 @@ import platform
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -28,6 +28,7 @@ from prometheus_client.registry import Collector
 from app import __version__
 from app.errors import MetricsFolderRefused
 from app.metrics import Metrics
+from app.model import GapReason
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 DEADLINES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -98,7 +99,7 @@ class PrometheusMetrics(Metrics):
             self._deliveries.labels(outcome)
         for reason in ("failed", "rejected", "expired"):
             self._died.labels(reason)
-        for reason in ("trimmed", "epoch", "topic"):
+        for reason in get_args(GapReason):
             self._gaps.labels(reason)
         for forced in ("false", "true"):
             self._trimmed.labels(forced)
