@@ -79,8 +79,7 @@ async def list_audit(request: Request) -> Response:
         {
             "entries": [audit_members(entry) for entry in shown],
             "next_after": shown[-1].audit_id if len(found) > limit else None,
-        },
-        headers={"Cache-Control": "no-store"},
+        }
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -113,8 +112,7 @@ async def list_leases(request: Request) -> Response:
         partition=asked.number("partition", 0, MAX_PARTITION),
         limit=asked.number("limit", 1, MAX_PAGE) or DEFAULT_PAGE,
     )
-    body = msgspec.json.encode({"leases": [_members(lease) for lease in found]})
-    return JsonResponse(body, headers={"Cache-Control": "no-store"})
+    return JsonResponse({"leases": [_members(lease) for lease in found]})
 
 
 def _members(lease: OpenLease) -> dict[str, Any]:
@@ -163,7 +161,7 @@ async def read_lease(request: Request) -> Response:
     async with parts(request).claims.lease_turn(token):
         events = await parts(request).groups.read_lease(request.path_params["topic"], token)
     body = b'{"events":[%b]}' % b",".join([encode_event(event) for event in events])
-    return JsonResponse(body, headers={"Cache-Control": "no-store"})
+    return JsonResponse(body)
 
 
 @router.post(

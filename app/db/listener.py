@@ -63,10 +63,6 @@ class Listener:
         self._in_use = asyncio.Lock()
         self._known_keys: dict[tuple[TopicId, int], int] = {}
 
-    @property
-    def reconnects(self) -> int:
-        return max(0, self.sessions - 1)
-
     async def run(self, ears: Ears) -> None:
         """Keep a connection, for ever."""
         if not self.possible:

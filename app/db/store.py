@@ -9,7 +9,6 @@ import msgspec
 from app.db.calls import Calls
 from app.db.noted import UPKEEP, count_upkeep
 from app.db.rows import audit_entry_of, event_of, measurement_of, topic_of
-from app.errors import TopicNotFound
 from app.model import (
     AuditEntry,
     Bounds,
@@ -93,10 +92,7 @@ class Store(Calls):
         await self._write(lambda c: c.execute("select gapless.delete_topic($1, $2)", name, actor))
 
     async def get_topic(self, name: str) -> Topic:
-        row = await self._read(lambda c: c.fetchrow("select * from gapless.get_topic($1)", name))
-        if row is None:
-            raise TopicNotFound(f'topic "{name}" does not exist')
-        return topic_of(row)
+        return topic_of(await self._read(lambda c: c.fetchrow("select * from gapless.get_topic($1)", name)))
 
     async def list_topics(self, after: str, limit: int, patterns: Sequence[str] | None = None) -> list[Topic]:
         """In the order of their names, from the first one after `after`; None for `patterns` means all."""

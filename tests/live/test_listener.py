@@ -76,7 +76,7 @@ async def test_s27_a_listener_whose_backend_was_terminated_is_replaced(
         await until(lambda: live.listener.session == 2)
         await until_asleep(connection)
         assert await reader.delay(connection) < shared(0.5), "it came by the poll"
-    assert live.listener.reconnects == 1
+    assert live.listener.sessions == 2
     await until(lambda: _listeners(connection, 1))
 
 
