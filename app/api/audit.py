@@ -67,7 +67,7 @@ async def list_audit(request: Request) -> Response:
     topic, group = asked.text("topic"), asked.text("group")
     for name, text in (("topic", topic), ("group", group)):
         if text is not None and ("\0" in text or len(text) > MAX_NAME):
-            refuse(name, "is no name")
+            refuse(name, f"has at most {MAX_NAME} characters and no U+0000")
     if group is not None and topic is None:
         refuse("group", "needs the topic that it is a group of")
     _require_admin(identity_of(request), topic)

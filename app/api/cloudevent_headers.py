@@ -47,7 +47,7 @@ def _attributes(headers: RawHeaders, draft: Draft) -> dict[str, str]:
         if attribute in attributes:
             draft.refuse(Refusal.INVALID_ATTRIBUTE, f"{name} is given twice.", f"/{attribute}")
         elif attribute in _ELSEWHERE:
-            detail = f"{name} does not exist in binary mode: the body and its Content-Type say it."
+            detail = f"{name} is not allowed in binary mode: the body and its Content-Type carry that."
             draft.refuse(Refusal.INVALID_ATTRIBUTE, detail, f"/{attribute}")
         elif (text := _text(attribute, value, draft)) is not None:
             attributes[attribute] = text

@@ -55,7 +55,7 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
     errors.EventTooLarge("An event may have at most 1048576 bytes.", limit=1_048_576),
     errors.UnsupportedMediaType("The body must be application/json in UTF-8."),
-    errors.HostNotAllowed("The Host of the request is none of this service's."),
+    errors.HostNotAllowed("The request's Host is not a name of this service."),
     errors.InvalidArgument("limit must be a whole number from 1 to 1000.", field="limit"),
     errors.InvalidTopicName(f"A topic name is {NAME_RULE}."),
     errors.InvalidSubscriptionName(f"The name of a group is {NAME_RULE}."),
@@ -72,7 +72,7 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.IssuerUnavailable("The keys of the issuer could not be read yet."),
     errors.TooManyStreams("This token already has 100 open streams.", limit=100),
     errors.RateLimited(
-        "This caller publishes faster than it may; there is room again in 2.5 seconds.", retry_after=2.5
+        "This caller publishes faster than it may; try again in 2.5 seconds.", retry_after=2.5
     ),
     errors.ServerFull("This server already has 10000 open streams.", limit=10_000),
     errors.Draining("The server is shutting down; nothing was stored."),

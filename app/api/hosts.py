@@ -40,7 +40,7 @@ class Hosts:
         given = [value for name, value in scope["headers"] if name == b"host"]
         if len(given) == 1 and len(given[0]) <= MAX_HOST_BYTES and self._takes(given[0]):
             return None
-        return HostNotAllowed("The Host of the request is none of this service's.")
+        return HostNotAllowed("The request's Host is not a name of this service.")
 
     def _judge(self, host: bytes) -> bool:
         name = _without_port(host.decode("latin-1").lower())

@@ -9,7 +9,7 @@ from app.api.problems import HTTP_CODES, describe, framework_members, internal_m
 
 MEANINGS: Mapping[str, str] = {
     "bad_event_id": (
-        "The id to go on from is not one that a stream has sent. Send the last one unchanged, or none."
+        "This is not an id that a stream has sent. Send the last id you received, unchanged, or none."
     ),
     "bad_request": "The request cannot be read as HTTP.",
     "csrf_refused": (
@@ -22,23 +22,23 @@ MEANINGS: Mapping[str, str] = {
     ),
     "dead_letter_not_found": "The group has no dead letter `dead_letter_id`; a seek may have removed it.",
     "draining": (
-        "This server stops and nothing was done. Repeat the call; another replica, or this one started "
-        "anew, answers it."
+        "This server is shutting down; nothing was done. Repeat the call: another replica, or this one once "
+        "it is back, answers it."
     ),
     "empty_batch": "There is no event in the request.",
     "event_too_large": (
-        "The data and headers of an event are more than `limit` bytes. Store them elsewhere and publish "
-        "where."
+        "The data and headers of an event are more than `limit` bytes. Store the data elsewhere and publish "
+        "its address."
     ),
     "forbidden": (
         "The credentials are good, but their scopes do not allow this call; `detail` names the one that does."
     ),
     "host_not_allowed": (
-        "The `Host` names none of the hosts that this service answers for: while authentication is off on a "
-        "loopback address, `localhost` and the like. An operator adds names by `GAPLESS_ALLOWED_HOSTS`."
+        "The `Host` is not a name of this service. While authentication is off on a loopback address, only "
+        "`localhost` and the like are. An operator adds names with `GAPLESS_ALLOWED_HOSTS`."
     ),
     "idempotency_conflict": "The key was used for another request. Use a new key for every new batch.",
-    "internal": "A fault of the server. Its log has the cause under `request_id`.",
+    "internal": "The server failed. Its log has the cause under `request_id`.",
     "invalid_argument": (
         "The parameter, header or member named by `field` is missing, unknown, given twice or out of "
         "range; `detail` tells the rule. Of a body `errors` may list all faults."
@@ -98,7 +98,7 @@ MEANINGS: Mapping[str, str] = {
     "subscription_inactive": (
         "The group was cancelled, for the `reason` told: it no longer gets anything. Create another one."
     ),
-    "subscription_not_found": "The topic has no such group. PUT creates it.",
+    "subscription_not_found": "The topic has no such group; `PUT` creates it.",
     "token_in_query": (  # nosec B105
         "URLs end up in logs, so no key or JWT is taken from one. Use `Authorization`, the session cookie, "
         "or a ticket for a stream; replace the key that was sent."
@@ -111,7 +111,9 @@ MEANINGS: Mapping[str, str] = {
         "Repeat after `Retry-After`."
     ),
     "topic_conflict": "The topic exists with other partitions or semantics, which never change.",
-    "topic_not_found": "There is no such topic. PUT creates it, which a publish is told in `create`.",
+    "topic_not_found": (
+        "There is no such topic; `PUT` creates it. The answer to a publish names that call in `create`."
+    ),
     "transaction_split": (
         "Events of one `transaction_id` are not adjacent in the batch, or their keys lead to several "
         "partitions."

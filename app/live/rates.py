@@ -111,6 +111,6 @@ class Rates:
 def _insist(seconds: float, what: str) -> None:
     if seconds:
         raise RateLimited(
-            f"This caller {what} faster than it may; there is room again in {seconds:.1f} seconds.",
+            f"This caller {what} faster than it may; try again in {seconds:.1f} seconds.",
             retry_after=round(seconds, 3),
         )
