@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: be75461fd61a27b6eecfcb4a6f41874445c5443c2e22f3ddafb255d6a69460ab
+// SHA-256 of openapi.json: 395a636cd8bab7d141474acc8330c42aa912be91ebaf04dd902698d4d3e4cb58
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
