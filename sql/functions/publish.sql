@@ -92,9 +92,11 @@ begin
     perform pg_advisory_xact_lock(gapless.lock_key(
       1, 0, hashtextextended(v_topic.topic_id || ':' || p_idempotency_key, 0) & 281474976710655
     ));
+    -- A commit that locked a row waits for synchronous standbys, which the first call's may have been kept from.
     select * into v_stored
     from gapless.publish_key k
-    where k.topic_id = v_topic.topic_id and k.idempotency_key = p_idempotency_key and k.expires_at > gapless.clock();
+    where k.topic_id = v_topic.topic_id and k.idempotency_key = p_idempotency_key and k.expires_at > gapless.clock()
+    for no key update;
     if found then
       if v_stored.fingerprint <> v_fingerprint then
         raise exception using

@@ -52,9 +52,11 @@ begin
   end if;
 
   perform pg_advisory_xact_lock(gapless.load_key(v_topic.topic_id, p_load));
+  -- Locked for the reason that gapless.publish has.
   select * into v_stored
   from gapless.publish_key k
-  where k.topic_id = v_topic.topic_id and k.idempotency_key = v_key and k.expires_at > gapless.clock();
+  where k.topic_id = v_topic.topic_id and k.idempotency_key = v_key and k.expires_at > gapless.clock()
+  for no key update;
   if found then
     if v_stored.fingerprint <> p_fingerprint then
       raise exception using errcode = 'GP007', message = 'a load of this id was published with other contents';

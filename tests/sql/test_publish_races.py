@@ -2,13 +2,17 @@
 
 import asyncio
 import random
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
+from app.db.embedded import EmbeddedServer
+from app.db.migrate import migrate
 from tests.conftest import Connect
 from tests.support.effort import effort
+from tests.support.loads import publish_load, stage_chunk
 from tests.support.log import (
     bounds,
     call,
@@ -21,7 +25,7 @@ from tests.support.log import (
     refused,
     value,
 )
-from tests.support.wait import until_blocked
+from tests.support.wait import until, until_blocked
 
 
 @pytest.fixture
@@ -194,6 +198,36 @@ async def test_s72_of_fifty_calls_with_one_key_one_publishes(
     assert len({(tuple(a["partitions"]), tuple(a["offsets"])) for a in answers}) == 1
     assert [answer["replayed"] for answer in answers].count(False) == 1
     assert await connection.fetchval("select count(*) from gapless.event") == 3
+
+
+@pytest.mark.parametrize("load", [False, True])
+async def test_s72_a_replay_waits_for_the_standby_that_the_publish_has_not_reached(
+    load: bool, tmp_path: Path, postgres_bin: Path | None
+) -> None:
+    """Or it answers for events that a failover to that standby would lose."""
+    with EmbeddedServer(tmp_path, postgres_bin, {"fsync": "off"}) as server:
+        await migrate(server.dsn)
+        observer = await asyncpg.connect(server.dsn)
+        publisher = await asyncpg.connect(server.dsn, server_settings={"application_name": "publisher"})
+        await create_topic(observer)
+        await stage_chunk(observer, "1")
+        await observer.execute("alter system set synchronous_standby_names = 'away'")
+        await observer.execute("select pg_reload_conf()")
+        waiting = (
+            "select pid from pg_stat_activity where application_name = 'publisher' and wait_event = 'SyncRep'"
+        )
+        # The answer of the first call is lost, and so is its wait, but not what it published.
+        for _ in range(3):
+            publishing = asyncio.create_task(
+                publish_load(publisher, (0, "a", 1)) if load else publish(publisher, "1", idempotency_key="k")
+            )
+            pid = await until(lambda: observer.fetchval(waiting))
+            await observer.execute("select pg_cancel_backend($1)", pid)
+            answer = await publishing
+        assert answer[0][3] if load else answer["replayed"]
+        assert await contents(observer) == ["1"]
+        await publisher.close()
+        await observer.close()
 
 
 @pytest.mark.parametrize("isolation", ["repeatable_read", "serializable"])
