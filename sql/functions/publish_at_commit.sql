@@ -6,7 +6,12 @@
  * a rollback, also to a savepoint, takes them with it. The partition is the one asked for, or that of
  * the key, of p_transaction_id, or of the database transaction. Refusals that need the whole
  * transaction or the log (GP008 for a p_transaction_id that is split, GP001 for a topic deleted
- * meanwhile, 40001 in REPEATABLE READ) come at COMMIT; all others (GP001, GP003, GP004) at once.
+ * meanwhile, 40001 in REPEATABLE READ) come at COMMIT; all others (GP001, GP003, GP004) at once, and 55000 where
+ * session_replication_role is replica: nothing would happen at COMMIT there.
+ *
+ * PostgreSQL ends statement_timeout before the COMMIT waits for the log; lock_timeout bounds that. `set constraints all
+ * immediate` gives the events before it their offsets at once, apart from later ones of the same
+ * p_transaction_id: name the constraints, without gapless.sequence_at_commit.
  * Two-phase commit holds the logs until COMMIT PREPARED, and PostgreSQL refuses to prepare a
  * transaction that has to wake a reader.
  */
@@ -33,6 +38,12 @@ as $$
 declare
   v_topic gapless.topic;
 begin
+  if current_setting('session_replication_role') = 'replica' then
+    raise exception using
+      errcode = '55000',
+      message = 'nothing is published at commit while session_replication_role is replica',
+      hint = 'Publish with gapless.publish, or in a session with another session_replication_role.';
+  end if;
   if p_partition is null then
     v_topic := gapless.find_topic(p_topic);
   else

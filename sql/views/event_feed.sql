@@ -1,5 +1,8 @@
 /*
  * The readable events of all logs. Name topic and partition, and bound log_offset, or it reads everything.
+ *
+ * A snapshot from before a segment was dropped (REPEATABLE READ) finds nothing of it and is not told so; gapless.read_events
+ * tells it.
  */
 create or replace view gapless.event_feed as
 select

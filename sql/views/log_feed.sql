@@ -4,6 +4,9 @@
  * What event_feed joins to each event is looked up here once, whatever PostgreSQL believes about the number of events: of a
  * segment made in the last minute it believes that there is one. Name topic_id and partition_id in the statement as
  * well, or its plan opens every segment.
+ *
+ * A snapshot from before a segment was dropped (REPEATABLE READ) finds nothing of it and is not told so; gapless.read_events
+ * tells it.
  */
 create or replace view gapless.log_feed as
 select

@@ -46,6 +46,19 @@ async def test_outside_a_transaction_it_is_published_at_once(connection: asyncpg
     assert await contents(connection) == ["1", "2"]
 
 
+async def test_a_session_in_which_no_constraint_runs_at_commit_is_refused(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_topic(connection)
+    await connection.execute("set session_replication_role = replica")
+    with refused("55000"):
+        await stage(connection, "1")
+    await connection.execute("set session_replication_role = local")
+    await stage(connection, "2")
+    assert await contents(connection) == ["2"]
+    assert await staged_rows(connection) == 0
+
+
 async def test_events_of_one_transaction_keep_their_order(connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=16)
     async with connection.transaction():
