@@ -128,7 +128,8 @@ async def _ack(here: Parts, topic: str, group: str, token: str) -> str:
     """What became of one lease's ack."""
     try:
         await here.claims.directory.check(topic, group, token)
-        results = await here.groups.ack(token, None, None)
+        async with here.claims.lease_turn(token):
+            results = await here.groups.ack(token, None, None)
     except LeaseLost:
         return "lease_lost"
     here.claims.settled(token)
