@@ -33,11 +33,13 @@ from app.api.document import (
 from app.api.group_wire import encode_dead_letter
 from app.api.paging import DEFAULT_PAGE, MAX_PAGE
 from app.api.params import MAX_OFFSET, MAX_PARTITION, Query, group_of, no_query, number, refuse
-from app.api.routing import JsonResponse, RawRoute, read_model
+from app.api.routing import MAX_LIST_BYTES, JsonResponse, RawRoute, read_model
 from app.errors import DeadLetterNotFound, SubscriptionInactive
 from app.model import LetterFilter
 
 MAX_TEXT = 1024
+MAX_CHOSEN = 100_000
+"""Events that one call of the database redrives or discards."""
 STATUSES = get_args(DeadLetterFilter.__value__)
 
 router = APIRouter(route_class=RawRoute)
@@ -206,7 +208,7 @@ async def redrive_dead_letters(request: Request) -> Response:
     topic, group, choice = await _choice(request)
     here = parts(request)
     redriven = await here.dead_letters.redrive(
-        topic, group, choice.ids, _filter(choice), choice.limit, actor=actor_of(request)
+        topic, group, choice.ids, _filter(choice), _limit(choice), actor=actor_of(request)
     )
     await here.claims.changed(topic, group)
     return JsonResponse({"redriven": redriven})
@@ -225,7 +227,7 @@ async def discard_dead_letters(request: Request) -> Response:
     topic, group, choice = await _choice(request)
     here = parts(request)
     discarded = await here.dead_letters.discard(
-        topic, group, choice.ids, _filter(choice), choice.limit, actor=actor_of(request)
+        topic, group, choice.ids, _filter(choice), _limit(choice), actor=actor_of(request)
     )
     await here.claims.changed(topic, group)
     return JsonResponse({"discarded": discarded})
@@ -234,10 +236,15 @@ async def discard_dead_letters(request: Request) -> Response:
 async def _choice(request: Request) -> tuple[str, str, LetterChoice]:
     topic, group = group_of(request)
     no_query(request)
-    choice = await read_model(request, LetterChoice, LetterChoice())
+    choice = await read_model(request, LetterChoice, LetterChoice(), MAX_LIST_BYTES)
     if choice.ids is not None and choice.model_fields_set & {"type", "key", "reason", "limit"}:
         refuse("ids", "cannot be combined with filters")
     return topic, group, choice
+
+
+def _limit(choice: LetterChoice) -> int:
+    """All that are named are meant."""
+    return choice.limit if choice.ids is None else MAX_CHOSEN
 
 
 def _filter(choice: LetterChoice) -> LetterFilter:

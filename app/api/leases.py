@@ -40,13 +40,12 @@ from app.api.lease_schemas import (
 )
 from app.api.paging import DEFAULT_PAGE, MAX_PAGE
 from app.api.params import MAX_PARTITION, Query, group_of, no_query, refuse
-from app.api.routing import JsonResponse, RawRoute, read_struct
+from app.api.routing import MAX_LIST_BYTES, JsonResponse, RawRoute, read_struct
 from app.api.traced import settling
 from app.api.wire import encode_event, format_time
 from app.errors import LeaseLost
 from app.model import OpenLease, Settled
 
-MAX_BODY_BYTES = 256 * 1024
 SETTLED = ("acked", "retrying", "dead_lettered")
 """What becomes of events in their lease by a call; the other statuses are about what they were before."""
 
@@ -184,7 +183,7 @@ async def read_lease(request: Request) -> Response:
 async def ack_lease(request: Request) -> Response:
     """All of them, or some; the lease ends when all are acked. A stale token acks nothing."""
     token = await _lease(request)
-    wanted = await read_struct(request, AckRequest, AckRequest(), MAX_BODY_BYTES)
+    wanted = await read_struct(request, AckRequest, AckRequest(), MAX_LIST_BYTES)
     if wanted.offsets is not None and wanted.up_to is not None:
         refuse("up_to", "cannot be combined with offsets")
     async with _settling(request, "ack", token):
@@ -227,7 +226,7 @@ async def nack_lease(request: Request) -> Response:
     transaction fails as a whole, what is acked of it included.
     """
     token = await _lease(request)
-    wanted = await read_struct(request, NackRequest, NackRequest(), MAX_BODY_BYTES)
+    wanted = await read_struct(request, NackRequest, NackRequest(), MAX_LIST_BYTES)
     async with _settling(request, "nack", token):
         results = await parts(request).groups.nack(token, wanted.offsets, wanted.delay, wanted.reason)
     return _results(request, token, results, whole=wanted.offsets is None)
@@ -255,7 +254,7 @@ async def nack_lease(request: Request) -> Response:
 async def reject_lease(request: Request) -> Response:
     """Whatever deliveries are left."""
     token = await _lease(request)
-    wanted = await read_struct(request, RejectRequest, RejectRequest(), MAX_BODY_BYTES)
+    wanted = await read_struct(request, RejectRequest, RejectRequest(), MAX_LIST_BYTES)
     async with _settling(request, "reject", token):
         results = await parts(request).groups.reject(token, wanted.offsets, wanted.reason)
     return _results(request, token, results, whole=wanted.offsets is None)
@@ -295,7 +294,7 @@ async def extend_lease(request: Request) -> Response:
 async def release_lease(request: Request) -> Response:
     """At once, and without counting the delivery. A lease that is over gives back nothing."""
     token = await _lease(request)
-    wanted = await read_struct(request, ReleaseRequest, ReleaseRequest(), MAX_BODY_BYTES)
+    wanted = await read_struct(request, ReleaseRequest, ReleaseRequest(), MAX_LIST_BYTES)
     here = parts(request)
     async with _settling(request, "release", token):
         released = await here.groups.release(token, wanted.offsets)

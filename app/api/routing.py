@@ -32,6 +32,8 @@ M = TypeVar("M", bound=BaseModel)
 S = TypeVar("S", bound=msgspec.Struct)
 
 MAX_MODEL_BYTES = 64 * 1024
+MAX_LIST_BYTES = 256 * 1024
+"""Of bodies that list up to 10,000 offsets or ids."""
 SLOW_SECONDS = 1.0
 """Of a body that took longer, the caller may have lost the right to send it."""
 _NO_STORE = (b"cache-control", b"no-store")
@@ -128,9 +130,11 @@ def too_large(limit: int) -> RequestTooLarge:
     return RequestTooLarge(f"A request may have at most {limit} bytes.", limit=limit)
 
 
-async def read_model(request: Request, model: type[M], without_body: M | None = None) -> M:
+async def read_model(
+    request: Request, model: type[M], without_body: M | None = None, limit: int = MAX_MODEL_BYTES
+) -> M:
     """A small JSON body, checked by a pydantic model in strict mode; an empty one gives `without_body`."""
-    body = await read_body(request, MAX_MODEL_BYTES)
+    body = await read_body(request, limit)
     if not body and without_body is not None:
         return without_body
     require_json(request)

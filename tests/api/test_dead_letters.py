@@ -6,6 +6,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from app.api.dead_letter_schemas import MAX_LETTERS
+from app.api.params import MAX_OFFSET
 from tests.support.clock import Clock
 from tests.support.groups import Group, counts, data, insist, offsets, publish, publish_keyed, token
 from tests.support.problems import problem
@@ -144,6 +146,22 @@ async def test_letters_are_chosen_by_filter_and_number(group: Group) -> None:
     assert await group.post("dead-letters/redrive", key="k1", reason="other") == {"redriven": 0}
     assert await group.post("dead-letters/redrive", key="k1", reason="r") == {"redriven": 5}
     assert [one["offset"] for one in await group.letters()] == [5, 7, 9]
+
+
+@pytest.mark.parametrize("verb", ["redrive", "discard"])
+async def test_all_letters_that_are_named_are_meant_however_many(group: Group, verb: str) -> None:
+    await publish(group.http, group.topic, *range(1002))
+    await group.reject(token(await group.claim(max_events=1002)))
+    letters = await group.letters(limit=1000)
+    letters += await group.letters(after=letters[-1]["id"])
+    done = await group.post(f"dead-letters/{verb}", ids=[letter["id"] for letter in letters])
+    assert done == {"redriven" if verb == "redrive" else "discarded": 1002}
+    assert await group.letters() == []
+
+
+async def test_as_many_ids_as_may_be_named_are_read_whatever_their_digits(group: Group) -> None:
+    answer = await group.raw("POST", "/dead-letters/redrive", json={"ids": [MAX_OFFSET] * MAX_LETTERS})
+    problem(answer, 404, "dead_letter_not_found")
 
 
 async def test_a_letter_of_another_group_is_not_found(group: Group) -> None:
