@@ -181,9 +181,12 @@ begin
     claim_together.busy := v_busy and claim_together.lease is null;
     return next;
   end loop;
-  -- Whoever goes on in the partition that was acked leaves nothing there for others.
+  -- Whoever goes on in the partition that was acked leaves nothing there for others, but what was parked behind other keys.
   foreach v_partition in array v_acked loop
-    if v_partition <> all (v_claimed) or v_subscription.max_in_flight is not null then
+    if v_partition <> all (v_claimed) or v_subscription.max_in_flight is not null or (
+      v_subscription.ordering = 'key'
+      and (gapless.newest_position(v_subscription.subscription_id, v_partition)).retrying > 0
+    ) then
       perform gapless.wake_after_ack(v_subscription, v_partition);
     end if;
   end loop;

@@ -6,6 +6,7 @@ from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.group_calls import ack, claim, create_group, nack, offsets, state, take
 from tests.support.log import Ear, create_topic, publish_many, refused
+from tests.support.subscriptions import GroupEar
 
 
 async def test_acks_all_of_a_lease_by_default(connection: asyncpg.Connection) -> None:
@@ -193,6 +194,23 @@ async def test_a_claim_that_acks_wakes_those_who_wait_for_what_it_leaves(
     await claim(connection, max_events=2, partitions=[1], ack=second["lease"])
     await session.execute("select 1")
     assert heard == [str(group_id)]
+
+
+async def test_a_claim_that_acks_wakes_those_who_wait_for_the_other_keys_that_this_frees(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    topic_id = await create_topic(connection)
+    group_id = await create_group(connection, ordering="key")
+    await publish_many(connection, 4, keys=["a", "b", "a", "b"])
+    ear = await GroupEar(session := await connect("ear")).listen()
+    assert await Ear(session).sleep_on(topic_id)
+    held = await claim(connection, max_events=2)
+    assert await take(connection, "waits") == []
+    one = await claim(connection, max_events=1, ack=held["lease"])
+    assert offsets(one) == [3]
+    assert await ear.heard() == [group_id]
+    assert await take(connection, max_events=1, ack=one["lease"]) == [4]
+    assert await ear.heard() == []
 
 
 async def test_the_leases_of_a_deleted_topic_are_lost(connection: asyncpg.Connection) -> None:
