@@ -19,7 +19,8 @@ begin
       'gapless.insert_events(integer, integer[], json[], bytea[], text[], text[], text[], text[], text[],'
       ' timestamptz[], json[], text[], text[], bigint)'
     ),
-    to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, boolean)')
+    to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, boolean)'),
+    to_regprocedure('gapless.find_lease(text)')
   ] loop
     if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then
       execute format('drop function %s', v_function);

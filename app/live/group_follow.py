@@ -74,7 +74,8 @@ class GroupFollow:
         self._options = options
         self._ordered = subscription.ordering == "partition"
         lease_seconds = options.lease_seconds or subscription.lease_seconds
-        self._beat_seconds = min(ping_seconds, lease_seconds / BEATS_PER_LEASE)
+        timeout_seconds = subscription.heartbeat_timeout_seconds or math.inf
+        self._beat_seconds = min(ping_seconds, min(lease_seconds, timeout_seconds) / BEATS_PER_LEASE)
         self._beat_at = self._now()
         self._looked_at = self._beat_at - LOOK_SECONDS
         self._look_at = math.inf
@@ -209,7 +210,7 @@ class GroupFollow:
         if now >= self._beat_at:
             self._beat_at = now + self._beat_seconds
             await self._extend_all()
-            if not self._leases:
+            if self._leases.keys() <= self._locked:
                 await self._beat()
         elif now >= self._look_at:
             await self._extend_all()

@@ -1,6 +1,6 @@
 /*
  * Lets an open lease end p_lease_seconds from now, by default its group's lease_seconds; returns when.
- * Raises GP003, GP012.
+ * Counts as a heartbeat, and revives a DEAD group. Raises GP003, GP012.
  */
 create or replace function gapless.extend(p_lease text, p_lease_seconds double precision default null)
 returns timestamptz
@@ -11,11 +11,17 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
-  v_lease gapless.lease := gapless.open_lease(p_lease);
+  v_lease gapless.lease := gapless.find_lease(p_lease, false);
   v_subscription gapless.subscription;
 begin
   perform gapless.check_lease_seconds(p_lease_seconds);
   select * into v_subscription from gapless.subscription s where s.subscription_id = v_lease.subscription_id;
+  -- Before the lease, as a revival locks the retention of the topic and all partitions of the group.
+  if v_subscription.status = 'DEAD' then
+    perform gapless.revive(v_subscription);
+    select * into v_subscription from gapless.subscription s where s.subscription_id = v_lease.subscription_id;
+  end if;
+  v_lease := gapless.open_lease(p_lease);
   v_lease.expires_at := gapless.clock()
     + make_interval(secs => coalesce(p_lease_seconds, v_subscription.lease_seconds));
   update gapless.lease l

@@ -1,9 +1,9 @@
 /*
  * The lease that a token names, open or not; all null for a token that names none.
  *
- * Locks the lease's partition of its group first, so that what is read stays true.
+ * Locks the lease's partition of its group first, so that what is read stays true, unless p_lock is false.
  */
-create or replace function gapless.find_lease(p_lease text)
+create or replace function gapless.find_lease(p_lease text, p_lock boolean default true)
 returns gapless.lease
 language plpgsql
 volatile
@@ -21,7 +21,9 @@ begin
   v_parts := string_to_array(p_lease, '.');
   v_subscription_id := v_parts[2];
   v_partition := v_parts[3];
-  perform pg_advisory_xact_lock(gapless.lock_key(8, v_subscription_id, v_partition));
+  if p_lock then
+    perform pg_advisory_xact_lock(gapless.lock_key(8, v_subscription_id, v_partition));
+  end if;
   select * into v_lease
   from gapless.lease l
   where l.subscription_id = v_subscription_id and l.partition_id = v_partition and l.lease_id = v_parts[4]::bigint;

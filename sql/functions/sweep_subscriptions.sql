@@ -1,6 +1,6 @@
 /*
  * Makes groups DEAD that were not heard of for longer than their heartbeat timeout, and returns how
- * many. A DEAD group holds nothing back from retention; its next claim or heartbeat revives it.
+ * many. A DEAD group holds nothing back from retention; its next claim, extension or heartbeat revives it.
  *
  * Only an ACTIVE group dies. Its time runs from its last beat, or from when it became ACTIVE; a beat may be
  * stored up to a third of heartbeat_seconds late, so that long is added: nobody dies early. Groups that

@@ -3,8 +3,10 @@ from datetime import timedelta
 import asyncpg
 
 from tests.support.clock import Clock
-from tests.support.group_calls import ack, claim, create_group
+from tests.support.group_calls import ack, claim, create_group, take
 from tests.support.log import create_topic, publish_many, refused, value
+from tests.support.retention import retain_all
+from tests.support.subscriptions import status_of
 
 
 async def test_a_lease_lasts_as_long_as_it_is_extended(connection: asyncpg.Connection, clock: Clock) -> None:
@@ -58,3 +60,32 @@ async def test_extending_is_a_sign_of_life(connection: asyncpg.Connection, clock
         await clock.move(timedelta(seconds=40))
         await value(connection, "extend", lease=row["lease"])
         assert await value(connection, "sweep_subscriptions") in (0, None)
+
+
+async def test_an_extension_revives_a_dead_group_whose_other_events_are_then_kept(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection, retention_seconds=60)
+    await create_group(connection, heartbeat_timeout_seconds=60, lease_seconds=43_200)
+    await publish_many(connection, 4)
+    row = await claim(connection, max_events=2)
+    await clock.move(timedelta(hours=1))
+    assert await value(connection, "sweep_subscriptions") == 1
+    await value(connection, "extend", lease=row["lease"])
+    assert await status_of(connection) == "ACTIVE"
+    await retain_all(connection)
+    assert await ack(connection, row["lease"]) == [(1, 2, "acked")]
+    assert await take(connection) == [3, 4]
+
+
+async def test_what_names_no_open_lease_revives_nobody(connection: asyncpg.Connection, clock: Clock) -> None:
+    await create_topic(connection)
+    await create_group(connection, heartbeat_timeout_seconds=60)
+    await publish_many(connection, 2)
+    row = await claim(connection)
+    await clock.move(timedelta(hours=1))
+    assert await value(connection, "sweep_subscriptions") == 1
+    for lease in (row["lease"], row["lease"][:-32] + "0" * 32):
+        with refused("GP012"):
+            await value(connection, "extend", lease=lease)
+    assert await status_of(connection) == "DEAD"

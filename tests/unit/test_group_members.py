@@ -59,7 +59,7 @@ TOPIC = Topic(
 )
 
 
-def subscription(ordering: str, number: int = GROUP) -> Subscription:
+def subscription(ordering: str, number: int = GROUP, timeout: float | None = None) -> Subscription:
     return Subscription(
         subscription_id=SubscriptionId(number),
         topic_id=TOPIC.topic_id,
@@ -76,7 +76,7 @@ def subscription(ordering: str, number: int = GROUP) -> Subscription:
         max_backoff_seconds=1,
         max_in_flight=None,
         heartbeat_seconds=10,
-        heartbeat_timeout_seconds=None,
+        heartbeat_timeout_seconds=timeout,
         created_at=NOW,
         updated_at=NOW,
         status_at=NOW,
@@ -89,6 +89,7 @@ class Database:
     def __init__(self, ordering: str = "none") -> None:
         self.ordering = ordering
         self.number = 1
+        self.heartbeat_timeout_seconds: float | None = None
         self.ready: list[int] = []
         self.lost: set[str] = set()
         self.locked: set[int] = set()
@@ -193,7 +194,7 @@ class Member:
             cast(Groups, database),
             cast(GroupFrames, Text()),
             TOPIC,
-            subscription(database.ordering),
+            subscription(database.ordering, timeout=database.heartbeat_timeout_seconds),
             ClaimOptions(member="m", max_events=2, max_bytes=1000),
             ping_seconds=ping_seconds,
         )
@@ -399,6 +400,33 @@ async def test_a_partition_that_is_locked_is_extended_after_the_others(
     move(3600)
     await member.idle()
     assert database.extended == [fine, locked]
+
+
+async def test_a_stream_beats_often_enough_for_the_timeout_of_its_group(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    database.heartbeat_timeout_seconds = 6
+    database.ready = [0]
+    member = Member(database, claims)
+    token = await member.get()
+    await member.idle()
+    move(2)
+    await member.idle()
+    assert database.extended == [token]
+
+
+async def test_a_stream_whose_leases_are_all_locked_beats_all_the_same(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    database.ready = [0]
+    member = Member(database, claims)
+    await member.get()
+    await member.idle()
+    database.locked = {0}
+    before = database.beats
+    move(3600)
+    await member.idle()
+    assert (len(database.extended), database.beats) == (1, before + 1)
 
 
 async def test_what_a_locked_partition_keeps_from_being_given_back_is_given_back_after_it(
