@@ -65,6 +65,9 @@ begin
     perform pg_advisory_xact_lock(gapless.lock_key(7, v_topic.topic_id, 0));
     v_found := gapless.lock_subscription(p_topic, p_group);
     v_subscription := v_found.subscription;
+    if (v_found.topic).topic_id <> v_topic.topic_id then
+      raise exception using errcode = 'GP001', message = 'the topic was deleted';
+    end if;
   end if;
   perform gapless.refuse_cancelled(v_subscription, 'GP011');
   v_targets := array(

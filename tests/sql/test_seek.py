@@ -332,3 +332,24 @@ async def test_waits_for_a_trim_in_flight_and_sees_it(
         await until_blocked(connection, "second")
     with refused("GP005", earliest=4):
         await waiting
+
+
+async def test_a_seek_that_meets_a_topic_made_anew_is_refused(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    topic_id = await create_topic(connection)
+    await publish_many(connection, 5)
+    await create_group(connection)
+    sweeper, second = await connect("sweeper"), await connect("second")
+    async with sweeper.transaction():
+        key = await value(sweeper, "lock_key", kind=7, topic_id=topic_id, number=0)
+        await sweeper.execute("select pg_advisory_xact_lock($1)", key)
+        waiting = asyncio.create_task(seek(second, "latest"))
+        await until_blocked(connection, "second")
+        await call(connection, "delete_topic", topic="t")
+        await create_topic(connection)
+        await create_group(connection)
+    with refused("GP001"):
+        await waiting
+    await publish_many(connection, 1)
+    assert await drain(connection) == [1]
