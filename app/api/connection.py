@@ -146,6 +146,9 @@ class Connection(HttpToolsProtocol):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
+        if not self._running.keep_alive:  # type: ignore[union-attr]
+            self._close()
+            return
         self.flow.resume_reading()
         if self._awaited is _Awaited.BODY:
             self._start_timer(LINGER_SECONDS)
@@ -311,6 +314,13 @@ class Connection(HttpToolsProtocol):
         else:
             # Those before it are answered first.
             self._start_timer(LINGER_SECONDS)
+
+    def _close(self) -> None:
+        if self._awaited is not _Awaited.BODY:
+            self.transport.close()
+            return
+        self._timed = self._awaited = _Awaited.END
+        self._end()
 
     def _end(self) -> None:
         refusal, self._refusal = self._refusal, b""

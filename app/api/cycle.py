@@ -36,6 +36,8 @@ class Cycle(RequestResponseCycle):
     _head = b""
     """Of the answer, until its body comes."""
     unread = False
+    _unframed = False
+    """HTTP/1.0 has no chunks: a body without a length lasts until the connection ends."""
 
     async def receive(self) -> ASGIReceiveEvent:
         message = await super().receive()
@@ -72,6 +74,8 @@ class Cycle(RequestResponseCycle):
         if length is not None:
             self.chunked_encoding = False
             self.expected_content_length = int(length)
+        elif self.scope["http_version"] == "1.0":
+            self._unframed = True
         elif self.scope["method"] != "HEAD" and status not in WITHOUT_BODY:
             self.chunked_encoding = True
             lines.append(b"transfer-encoding: chunked\r\n")
@@ -94,6 +98,8 @@ class Cycle(RequestResponseCycle):
         elif self.chunked_encoding:
             chunk = _FRAMED.frame(body) if body else b""
             self._write(chunk if more else chunk + b"0\r\n\r\n")
+        elif self._unframed:
+            self._write(body)
         else:
             self.expected_content_length -= len(body)
             if self.expected_content_length < 0 or (self.expected_content_length and not more):
@@ -102,8 +108,6 @@ class Cycle(RequestResponseCycle):
         if not more:
             self.response_complete = True
             self.message_event.set()
-            if not self.keep_alive:
-                self.transport.close()
             self.on_response()
 
     def _write(self, data: bytes) -> None:

@@ -15,7 +15,6 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.writes: list[bytes] = []
-        self.closed = False
 
     def write(self, data: Any) -> None:
         self.writes.append(data)
@@ -24,20 +23,17 @@ class Transport(asyncio.Transport):
         assert all(list_of_data), "asyncio never gets rid of a piece without bytes"
         self.writes.append(b"".join(list_of_data))
 
-    def close(self) -> None:
-        self.closed = True
-
 
 class Flow:
     write_paused = False
 
 
 class Answer:
-    def __init__(self, method: str = "GET", *, keep_alive: bool = True) -> None:
+    def __init__(self, method: str = "GET", *, version: str = "1.1", keep_alive: bool = True) -> None:
         self.transport = Transport()
         self.completed = 0
         self.cycle = Cycle(
-            scope={"method": method},  # type: ignore[typeddict-item]
+            scope={"method": method, "http_version": version},  # type: ignore[typeddict-item]
             transport=self.transport,
             flow=Flow(),  # type: ignore[arg-type]
             logger=logging.getLogger(),
@@ -71,7 +67,7 @@ async def test_a_head_that_says_the_length_goes_out_with_the_body() -> None:
     await answer.body(b"data")
     assert answer.transport.writes == [head(b"content-length: 4") + b"data"]
     assert answer.completed == 1
-    assert not answer.transport.closed
+    assert answer.cycle.keep_alive
 
 
 async def test_a_body_in_parts_goes_out_part_by_part() -> None:
@@ -111,18 +107,26 @@ async def test_some_answers_have_no_body_and_no_length(status: int) -> None:
     assert b"".join(answer.transport.writes) == head(status=phrase)
 
 
-async def test_a_connection_that_is_not_kept_is_told_so_once_and_closed() -> None:
+async def test_a_connection_that_is_not_kept_is_told_so_once() -> None:
     answer = Answer(keep_alive=False)
     await answer.start((b"content-length", b"0"))
     await answer.body(b"")
     assert answer.transport.writes == [head(b"content-length: 0", b"connection: close")]
-    assert answer.transport.closed
+    assert not answer.cycle.keep_alive
 
     answer = Answer()
     await answer.start((b"content-length", b"0"), (b"connection", b"Close"))
     await answer.body(b"")
     assert answer.transport.writes == [head(b"content-length: 0", b"connection: Close")]
-    assert answer.transport.closed
+    assert not answer.cycle.keep_alive
+
+
+async def test_a_body_without_a_length_has_no_chunks_in_http_1_0() -> None:
+    answer = Answer(version="1.0", keep_alive=False)
+    assert await attached(answer) == [], "what is pushed comes in chunks"
+    await answer.body(b"0123456789", more=True)
+    await answer.body(b"x")
+    assert answer.transport.writes == [head(b"connection: close"), b"0123456789", b"x"]
 
 
 @pytest.mark.parametrize("header", [(b"x", b"a\r\nset-cookie: b"), (b"x", b"a\nb"), (b"x\r", b"a")])
