@@ -1,7 +1,8 @@
 """Brings a database to the schema of this version: forward only, checksummed, safe with several starters.
 
 `sql/migrations` run once each, in order, in one transaction per file. Functions, views and roles are
-replaced as a whole, in one transaction, whenever one of their files changed or a role lacks its grants.
+replaced as a whole, in one transaction, whenever one of their files changed or a role lacks its grants, but
+never by those of a lower revision.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import asyncpg
 import structlog
 
 from app.db.pool import connect
-from app.db.scripts import BOOKKEEPING, LOCK_KEY, RECORD, UNGRANTED, Script, Scripts, load
+from app.db.scripts import BOOKKEEPING, LOCK_KEY, RECORD, UNGRANTED, Script, Scripts, load, revision_of
 from app.errors import MigrationFailed, NotTheOwner, SchemaOutdated, UnsupportedDatabase
 
 OLDEST_VERSION = 140000
@@ -111,8 +112,14 @@ async def _missing(connection: Any, scripts: Scripts) -> list[Script]:
                 f"Applied migrations never change: restore the file and put the change into a new one."
             )
     replaced = scripts.replaceable
+    found = applied.get(replaced.version, ("", ""))
+    if (revision := revision_of(found[0])) > scripts.revision:
+        raise SchemaOutdated(
+            f"The database has functions of revision {revision}, and this version has those of"
+            f" {scripts.revision}. Start a newer version of Gapless."
+        )
     missing = [script for script in scripts.migrations if script.version not in applied]
-    if missing or applied.get(replaced.version, ("", ""))[1] != replaced.sha256:
+    if missing or found != (replaced.name, replaced.sha256):
         missing.append(replaced)
     return missing
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from app.errors import MigrationFailed
 
+REVISION_FILE = "revision"
 LOCK_KEY = 0x6761706C657373  # "gapless"
 NO_TRANSACTION = "-- no-transaction"
 
@@ -53,6 +54,8 @@ class Scripts(NamedTuple):
     migrations: tuple[Script, ...]
     replaceable: Script
     """Functions, views and roles; they are applied again where roles are UNGRANTED, too."""
+    revision: int
+    """Of what is replaceable; its name ends with it, so that a database tells which it has."""
 
 
 def sql_folder() -> Path:
@@ -74,13 +77,23 @@ def load(folder: Path | None = None) -> Scripts:
     files = [root / "outdated.sql", *(p for f in folders for p in sorted((root / f).glob("*.sql")))]
     files = [path for path in (*files, root / "roles.sql") if path.is_file()]
     text = "\n".join(f"-- {path.relative_to(root)}\n{path.read_text('utf-8')}" for path in files)
-    return Scripts(migrations, Script(0, "functions, views and roles", text, _digest(text)))
+    revision = int((root / REVISION_FILE).read_text().split()[0])
+    name = f"functions, views and roles, revision {revision}"
+    return Scripts(migrations, Script(0, name, text, _digest(text)), revision)
+
+
+def revision_of(name: str) -> int:
+    """That of a replaceable script; 0 from before there were any."""
+    found = re.search(r"revision (\d+)$", name)
+    return 0 if found is None else int(found[1])
 
 
 def script(folder: Path | None = None) -> str:
     """Everything as text for psql, bookkeeping included; running it again changes nothing."""
     scripts = load(folder)
-    parts = [_PREAMBLE, BOOKKEEPING, *map(_guarded, [*scripts.migrations, scripts.replaceable])]
+    newest = _NOT_NEWER.replace("<version>", str(len(scripts.migrations)))
+    newest = newest.replace("<revision>", str(scripts.revision))
+    parts = [_PREAMBLE, BOOKKEEPING, newest, *map(_guarded, [*scripts.migrations, scripts.replaceable])]
     return "\n".join(parts)
 
 
@@ -109,9 +122,20 @@ end $$;
 
 
 # Placeholders are replaced, not formatted: the SQL between them may hold braces and percent signs.
+_NOT_NEWER = """\
+do $$ begin
+  if exists (
+    select from gapless.schema_migration m
+    where m.version > <version>
+      or m.version = 0 and substring(m.name from 'revision (\\d+)$')::integer > <revision>
+  ) then
+    raise exception 'the database is of a newer version of Gapless';
+  end if;
+end $$;
+"""
 _GUARDED = """\
 select not exists (
-  select from gapless.schema_migration where version = <version> and sha256 = '<sha256>'
+  select from gapless.schema_migration where version = <version> and name = '<name>' and sha256 = '<sha256>'
 )<or> as gapless_missing \\gset
 \\if :gapless_missing
 <body>
@@ -125,5 +149,6 @@ def _guarded(script: Script) -> str:
     if script.transactional:
         steps = ["begin;", *steps, "commit;"]
     guard = _GUARDED.replace("<version>", str(script.version)).replace("<sha256>", script.sha256)
+    guard = guard.replace("<name>", script.name)
     guard = guard.replace("<or>", "" if script.version else f" or (\n{UNGRANTED}\n)")
     return guard.replace("<body>", "\n".join(steps))

@@ -12,7 +12,7 @@ import pytest
 
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate, pending
-from app.db.scripts import LOCK_KEY, load, script, sql_folder
+from app.db.scripts import LOCK_KEY, REVISION_FILE, load, script, sql_folder
 from app.db.uninstall import ROLES, uninstall
 from app.errors import DatabaseUnavailable, MigrationFailed, SchemaOutdated, UnsupportedDatabase
 from tests.support.databases import Databases, database_name
@@ -133,6 +133,49 @@ async def test_a_database_ahead_of_this_version_is_refused(empty_dsn: str, folde
     assert await catalog(empty_dsn) == before
 
 
+def of_revision(folder: Path, number: int) -> Path:
+    """The same files as a version would have them whose functions are of that revision."""
+    other = copy(folder, f"revision-{number}")
+    (other / REVISION_FILE).write_text(f"{number}\n")
+    body = "create or replace function gapless.revision() returns integer language sql as"
+    (other / "functions" / "revision.sql").write_text(f"{body} $$ select {number} $$;")
+    return other
+
+
+async def test_functions_are_not_replaced_by_older_ones(empty_dsn: str, folder: Path) -> None:
+    older, newer = of_revision(folder, 99), of_revision(folder, 100)
+    for version in (older, newer):
+        assert load(version).replaceable.name in await migrate(empty_dsn, folder=version)
+    before = await catalog(empty_dsn)
+    refused = "functions of revision 100, and this version has those of 99. Start a newer version"
+    with pytest.raises(SchemaOutdated, match=refused):
+        await migrate(empty_dsn, folder=older)
+    async with connected(empty_dsn) as connection:
+        with pytest.raises(SchemaOutdated, match=refused):
+            await pending(connection, older)
+        assert await connection.fetchval("select gapless.revision()") == 100
+    assert await catalog(empty_dsn) == before
+
+
+@pytest.mark.parametrize("ahead_by", ["functions", "migration"])
+async def test_nor_by_psql(
+    empty_dsn: str, databases: Databases, folder: Path, tmp_path: Path, ahead_by: str
+) -> None:
+    if ahead_by == "functions":
+        older, newer = of_revision(folder, 99), of_revision(folder, 100)
+    else:
+        older, newer = folder, copy(folder, "newer")
+        add_migration(newer, "create table gapless.future (id integer);")
+    file = tmp_path / "older.sql"
+    file.write_text(script(older), "utf-8")
+    psql(databases.server, empty_dsn, "-f", file)
+    await migrate(empty_dsn, folder=newer)
+    before = await catalog(empty_dsn)
+    with pytest.raises(AssertionError, match="the database is of a newer version of Gapless"):
+        psql(databases.server, empty_dsn, "-f", file)
+    assert await catalog(empty_dsn) == before
+
+
 async def test_a_failing_migration_leaves_the_database_as_it_was(empty_dsn: str, folder: Path) -> None:
     await migrate(empty_dsn, folder=folder)
     before = await catalog(empty_dsn)
@@ -159,7 +202,7 @@ async def test_a_changed_function_alone_is_applied(empty_dsn: str, folder: Path)
     (newer / "functions" / "added.sql").write_text(
         "create or replace function gapless.added() returns integer language sql as $$ select 7 $$;"
     )
-    assert await migrate(empty_dsn, folder=newer) == ["functions, views and roles"]
+    assert await migrate(empty_dsn, folder=newer) == [load().replaceable.name]
     async with connected(empty_dsn) as connection:
         assert await connection.fetchval("select gapless.added()") == 7
 
@@ -177,7 +220,7 @@ async def test_a_function_that_answers_more_than_before_is_never_missing(
             await until_blocked(other, "gapless-migrate")
             call = "select gapless.publish('t', array['1']::json[]" + ", null" * 14 + ")"
             assert await other.fetchval(call) is False
-        assert await upgrade == ["functions, views and roles"]
+        assert await upgrade == [load().replaceable.name]
         await _publishes(other)
     assert await migrate(empty_dsn, folder=folder) == []
 
@@ -344,7 +387,7 @@ async def test_roles_that_come_after_the_schema_get_their_grants(
         (tmp_path / "all.sql").write_text(script(), "utf-8")
         psql(own_server, dsn, "-f", tmp_path / "all.sql")
     else:
-        assert await migrate(dsn) == ["functions, views and roles"]
+        assert await migrate(dsn) == [load().replaceable.name]
     assert await migrate(dsn) == []
     async with connected(dsn.replace("bob@", "service@")) as service:
         await service.execute("select gapless.create_topic('orders')")
@@ -361,7 +404,7 @@ async def test_roles_that_were_missing_are_made_once_the_owner_may_make_them(
         dsn = own_server.dsn_of("bobs").replace("postgres@", "bob@")
         await migrate(dsn)
         await admin.execute("alter role bob createrole")
-    assert await migrate(dsn) == ["functions, views and roles"]
+    assert await migrate(dsn) == [load().replaceable.name]
     assert set(ROLES) <= set(await roles(own_server))
     assert await migrate(dsn) == []
 
@@ -369,6 +412,15 @@ async def test_roles_that_were_missing_are_made_once_the_owner_may_make_them(
 async def test_the_packaged_files_are_those_that_run() -> None:
     assert (sql_folder() / "migrations" / "0001_log.sql").is_file()
     assert [step.version for step in load().migrations] == list(range(1, len(load().migrations) + 1))
+
+
+def test_whoever_changes_functions_views_or_roles_raises_their_revision() -> None:
+    """Equal revisions with other contents would replace each other."""
+    scripts = load()
+    number, sha256 = (sql_folder() / REVISION_FILE).read_text().split()
+    assert sha256 == scripts.replaceable.sha256, (
+        f"write into sql/{REVISION_FILE}: {int(number) + 1} {scripts.replaceable.sha256}"
+    )
 
 
 EVERYTHING = """
