@@ -3,14 +3,18 @@
 Files are DIR/topic=TOPIC/date=DAY/PARTITION-FIRST-LAST.parquet, by the day of publishing in UTC, each with
 the events of one partition in the order of their offsets. DIR/_gapless/TOPIC/manifest.json names every
 file with its range of offsets, and is replaced in one piece after they are all in place: what it names is
-complete. A job that was killed can be run again at any time; it removes what the manifest does not name
-and goes on. Only one export of a topic into a folder may run at a time. DIR may be in any file system that
-Spark writes to.
+complete. A job that was killed can be run again at any time; it removes what it was about to add, which it
+notes beforehand, and goes on. Where there are other files that the manifest does not name, or there is none,
+nothing is done: copies of DIR must have _gapless too. Only one export of a topic into a folder may run at a
+time. DIR may be in any file system that Spark writes to.
+
+A step, of --step-events, may end in the middle of a transaction, and so may an export.
 """
 
 import argparse
 import json
 import re
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if manifest is None:
             manifest = Manifest(arguments.topic, state.created, state.epoch)
         export = Export(session, folder, manifest, options)
-        export.clear()
         start, end = positions(manifest, state, arguments.allow_gaps)
+        export.clear()
         with progress(session) as shown:
             while start != end:
                 until = admit(start, end, arguments.step_events)
@@ -89,29 +93,39 @@ class Export:
         self._name = manifest_name(manifest.topic)
         self._target = f"topic={manifest.topic}"
         self._staging = f"{FOLDER}/{manifest.topic}/staging"
+        self._moving = f"{FOLDER}/{manifest.topic}/moving"
+        self._note = f"{self._moving}/{uuid.uuid4().hex}.json"
         self._before = folder.read(self._name) if folder.exists(self._name) else None
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 
     def clear(self) -> None:
-        """Remove what a run that did not end has left; other files are left alone."""
-        self._folder.delete(self._staging)
-        named = self._manifest.paths()
-        there = self._folder.names(self._target)
-        for name in there:
-            if name not in named and OURS.fullmatch(name.rsplit("/", 1)[-1]):
-                self._folder.delete(name)
-        missing = named - set(there)
+        """Remove what a run that did not end has left; raises where other files are there than should be."""
+        named, noted = self._manifest.paths(), self._noted()
+        there = {name for name in self._folder.names(self._target) if OURS.fullmatch(name.rsplit("/", 1)[-1])}
+        unknown, missing = there - named - noted, named - there
+        if unknown:
+            raise JobError(
+                f"{self._folder.uri(self._name)} does not name {len(unknown)} files that are there, such as"
+                f" {min(unknown)}: it is gone, or older than they. Put theirs back, or take another folder"
+            )
         if missing:
             raise JobError(f"{len(missing)} files of the manifest are not there: {min(missing)} …")
+        # First, so that nothing more can come from there.
+        self._folder.delete(self._staging)
+        for name in noted - named:
+            self._folder.delete(name)
+        self._folder.delete(self._moving)
 
     def step(self, start: Positions, until: Positions) -> int:
         """Export a range of each partition; returns how many events that were."""
         self._stage(start, until)
         parts = self._staged()
         _insist(parts, start, until)
+        self._folder.replace(self._note, json.dumps([self._place(part) for part in parts]))
         moved = [self._move(part) for part in parts]
         step = Step(tuple(sorted(moved)))
         self._commit(step)
+        self._folder.delete(self._note)
         self._folder.delete(self._staging)
         return step.events
 
@@ -137,10 +151,17 @@ class Export:
         )
         return [_part(row, self._staging) for row in rows]
 
-    def _move(self, part: Part) -> Part:
+    def _noted(self) -> set[str]:
+        """What runs that did not end may have moved into its place."""
+        notes = [name for name in self._folder.names(self._moving) if name.endswith(".json")]
+        return {path for note in notes for path in json.loads(self._folder.read(note))}
+
+    def _place(self, part: Part) -> str:
         date = part.path.split("/")[-2]
-        name = f"{part.partition:03}-{part.first:019}-{part.until - 1:019}.parquet"
-        path = f"{self._target}/{date}/{name}"
+        return f"{self._target}/{date}/{part.partition:03}-{part.first:019}-{part.until - 1:019}.parquet"
+
+    def _move(self, part: Part) -> Part:
+        path = self._place(part)
         self._folder.move(part.path, path)
         return Part(part.partition, part.first, part.until, path)
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,6 +141,32 @@ async def test_an_export_that_is_killed_and_run_again_has_every_event_once(
     assert exported(spark, folder) == there
     assert manifest(folder)["ranges"] == ranges(there)
     assert not (folder / "_gapless" / "t" / "staging").exists()
+
+
+@pytest.mark.parametrize("older", [False, True])
+async def test_an_export_without_its_manifest_or_with_an_older_one_loses_no_file(
+    spark: SparkSession, connection: asyncpg.Connection, subscriber_dsn: str, folder: Path, older: bool
+) -> None:
+    await create_topic(connection)
+    arguments = ["t", str(folder), "--dsn", subscriber_dsn]
+    named = folder / "_gapless" / "t" / "manifest.json"
+    await publish(connection, "1")
+    export.main(arguments)
+    before = named.read_text()
+    await publish(connection, "2")
+    export.main(arguments)
+    there = exported(spark, folder)
+    await publish(connection, "3")
+    if older:
+        named.write_text(before)
+    else:
+        await call(connection, "trim", topic="t", partition=0, before=3)
+        shutil.rmtree(folder / "_gapless")
+    with pytest.raises(
+        JobError, match=r"manifest.json does not name [12] files that are there, such as topic=t/"
+    ):
+        export.main(arguments)
+    assert exported(spark, folder) == there
 
 
 async def test_events_that_went_before_they_were_exported_are_named(
