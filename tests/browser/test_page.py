@@ -190,6 +190,9 @@ async def test_an_event_published_while_the_server_is_away_is_stored_once_when_i
     await service.start()
     await expect(tab.page.locator("#publish-result")).to_contain_text("Published as 0:1")
     await tab.received(1)
+    async with httpx.AsyncClient(base_url=service.base_url) as client:
+        page = (await client.get("/v1/topics/orders/events?partition=0&offset=1")).json()
+    assert len(page["events"]) == 1
 
 
 async def test_invalid_json_is_told_where_it_breaks_and_never_sent(
@@ -230,9 +233,18 @@ async def test_an_unknown_topic_is_told_and_not_asked_for_again(
     context: BrowserContext, service: ThreadService
 ) -> None:
     tab = Tab(await context.new_page(), service.base_url)
+    # Without shared workers the page itself would hold the stream, by timers and requests of its own.
+    await tab.page.add_init_script("delete window.SharedWorker")
+    await tab.page.clock.install()
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(request.url))
     await tab.page.goto(f"{service.base_url}/#topic=missing")
     await tab.state("failed")
     await expect(tab.page.locator("#notices")).to_contain_text("missing")
+    await tab.page.clock.run_for(60_000)
+    assert [url for url in asked if "missing" in url.partition("#")[0]] == [
+        f"{service.base_url}/v1/topics/missing"
+    ]
 
 
 async def test_s84_hostile_text_stays_text(

@@ -163,6 +163,7 @@ async def test_creation_goes_on_while_a_long_transaction_reads_and_publishes(
         await connection.execute("set lock_timeout = '20s'")
         await create_topic(connection, "new")
         await publish(connection, "1", topic="new")
+        assert await contents(connection, "new") == ["1"]
 
 
 async def test_a_creation_that_is_rolled_back_leaves_nothing(

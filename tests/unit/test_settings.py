@@ -88,7 +88,8 @@ def test_keys_are_fetched_over_https_only(url: str) -> None:
 
 def test_this_machine_needs_no_https() -> None:
     for host in ("127.0.0.1:8000", "localhost", "[::1]:80"):
-        Settings(**{**JWT, "jwt_jwks_url": f"http://{host}/jwks"})
+        url = f"http://{host}/jwks"
+        assert Settings(**{**JWT, "jwt_jwks_url": url}).jwt_jwks_url == url
 
 
 @pytest.mark.parametrize(
