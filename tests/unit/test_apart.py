@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import cast
 
@@ -15,10 +14,9 @@ from app.live.apart import AT_ONCE, Apart
 from app.live.bucket import Cursor
 from app.live.protocols import Frames
 from app.live.watchlist import Watchlist
-from app.model import Topic, TopicId
+from tests.support.nouns import topic
 from tests.support.wait import until
 
-NOW = datetime(2026, 11, 27, tzinfo=UTC)
 LOGS = 200
 
 
@@ -27,7 +25,7 @@ class Logs:
 
     def __init__(self) -> None:
         self.watchlist = Watchlist(cast(Frames, None), ring_max_events=1, ring_max_bytes=1)
-        self.cursors = self.watchlist.watch(_topic(LOGS)).cursors
+        self.cursors = self.watchlist.watch(topic(partitions=LOGS)).cursors
         for cursor in self.cursors:
             cursor.wanted = True
             self.watchlist.read(cursor)
@@ -142,16 +140,3 @@ async def test_an_outage_brings_no_log_back_that_failed_alone(logs: Logs) -> Non
     reads = logs.reads[broken]
     await until(lambda: logs.reads[broken] > reads + 1)
     assert broken.apart
-
-
-def _topic(partitions: int) -> Topic:
-    return Topic(
-        topic_id=TopicId(7),
-        name="t",
-        partitions=partitions,
-        description=None,
-        segment_events=1_000_000,
-        idempotency_seconds=86_400,
-        created_at=NOW,
-        updated_at=NOW,
-    )

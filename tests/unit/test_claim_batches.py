@@ -7,27 +7,23 @@ from typing import cast
 
 import pytest
 
-from app.errors import GaplessError, InvalidArgument, SubscriptionNotFound, TopicBusy
+from app.errors import InvalidArgument, SubscriptionNotFound, TopicBusy
 from app.live.claim_batches import MAX_CLAIMS, TURNS, ClaimBatches
 from app.live.protocols import Groups
-from app.model import Claimed, ClaimOptions, Lease, SubscriptionId
+from app.model import Claimed, ClaimOptions, Lease
+from tests.support.calls import Outcome
+from tests.support.nouns import claimed
 from tests.support.wait import until
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
 
 
-class Call:
+class Call(Outcome):
     def __init__(self, group: str, claims: Sequence[ClaimOptions], partitions: Sequence[int] | None) -> None:
+        super().__init__()
         self.group = group
         self.members = [claim.member for claim in claims]
         self.partitions = partitions
-        self.outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def land(self) -> None:
-        self.outcome.set_result(None)
-
-    def fail(self, error: GaplessError) -> None:
-        self.outcome.set_exception(error)
 
 
 class Database:
@@ -46,17 +42,7 @@ class Database:
 
 
 def given(member: str) -> Claimed:
-    return Claimed(
-        subscription_id=SubscriptionId(1),
-        status="ACTIVE",
-        ack_status=None,
-        lease=Lease(token=member, partition=0, runs=[], attempt=1, expires_at=NOW),
-        skipped=0,
-        lost=0,
-        due_seconds=None,
-        busy=False,
-        replayed=False,
-    )
+    return claimed(Lease(token=member, partition=0, runs=[], attempt=1, expires_at=NOW))
 
 
 class Members:

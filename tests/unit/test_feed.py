@@ -16,19 +16,11 @@ from app.live.signal import Signal
 from app.live.sleeping import Sleeping
 from app.live.watched import Fate
 from app.live.watchlist import Watchlist
-from app.model import Event, NewEvent, Published, Topic, TopicId
+from app.model import Event, NewEvent, Published
+from tests.support.nouns import topic
 
 NOW = datetime(2015, 9, 12, tzinfo=UTC)
-TOPIC = Topic(
-    topic_id=TopicId(1),
-    name="t",
-    partitions=1,
-    description=None,
-    segment_events=1,
-    idempotency_seconds=1,
-    created_at=NOW,
-    updated_at=NOW,
-)
+TOPIC = topic()
 
 
 class Frames(SseFrames):

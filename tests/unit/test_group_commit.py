@@ -19,24 +19,19 @@ from app.errors import (
 from app.live.group_commit import LONE_FLUSHES, MANY_EVENTS, MERGED_FLUSHES, GroupCommit
 from app.model import NewEvent, Published, PublishOptions, TopicId
 from app.settings import Settings
+from tests.support.calls import Outcome
 from tests.support.wait import until
 
 PUBLISHED_AT = datetime(2015, 9, 12, tzinfo=UTC)
 
 
-class Call:
+class Call(Outcome):
     """A transaction in flight; the test decides how it ends."""
 
     def __init__(self, events: Sequence[NewEvent], options: PublishOptions) -> None:
+        super().__init__()
         self.data = [event.data for event in events]
         self.options = options
-        self.outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def land(self) -> None:
-        self.outcome.set_result(None)
-
-    def fail(self, error: BaseException) -> None:
-        self.outcome.set_exception(error)
 
 
 class ScriptedLog:

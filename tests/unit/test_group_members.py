@@ -32,6 +32,7 @@ from app.model import (
     Topic,
     TopicId,
 )
+from tests.support.nouns import claimed, topic
 from tests.support.wait import PATIENCE_SECONDS, until
 
 GROUP = SubscriptionId(1)
@@ -47,16 +48,7 @@ class NoOutlet:
 
 
 NO_OUTLET = NoOutlet()
-TOPIC = Topic(
-    topic_id=TopicId(1),
-    name="t",
-    partitions=PARTITIONS,
-    description=None,
-    segment_events=1,
-    idempotency_seconds=1,
-    created_at=NOW,
-    updated_at=NOW,
-)
+TOPIC = topic(partitions=PARTITIONS)
 
 
 def subscription(ordering: str, number: int = GROUP, timeout: float | None = None) -> Subscription:
@@ -130,17 +122,7 @@ class Database:
             token = f"v1.{self.number}.{found}.{self.given}.{'0' * 32}"
             runs = [Run(self.given * 2, self.given * 2 + 1)]
             lease = Lease(token=token, partition=found, runs=runs, attempt=1, expires_at=NOW)
-        return Claimed(
-            subscription_id=SubscriptionId(self.number),
-            status="ACTIVE",
-            ack_status=None,
-            lease=lease,
-            skipped=0,
-            lost=0,
-            due_seconds=None,
-            busy=False,
-            replayed=False,
-        )
+        return claimed(lease, self.number)
 
     async def read_lease(self, topic: str, lease: str) -> list[Event]:
         return []

@@ -1,7 +1,5 @@
 """A lane delivers what its stream has not seen, in order, whatever the distance between stream and ring."""
 
-from datetime import UTC, datetime
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +9,8 @@ from app.live.lane import Lane
 from app.live.position import Resume, TopicPosition, event_id, parse_event_id
 from app.live.ring import Ring
 from app.live.watched import Watched
-from app.model import Topic, TopicId
+from app.model import TopicId
+from tests.support.nouns import topic
 from tests.support.sse import Message, Parser
 
 EPOCH = "5f0c1f1e2a3b"
@@ -30,19 +29,8 @@ class Scene:
     """A topic that starts at some position, and one stream of it."""
 
     def __init__(self, tips: list[int], before: list[int], seen: list[int], *, alone: bool) -> None:
-        now = datetime(2026, 11, 27, tzinfo=UTC)
-        topic = Topic(
-            topic_id=TopicId(1),
-            name="t",
-            partitions=PARTITIONS,
-            description=None,
-            segment_events=1_000_000,
-            idempotency_seconds=86_400,
-            created_at=now,
-            updated_at=now,
-        )
-        self.ring = Ring(topic, EPOCH, tips, FRAMES, max_events=1_000)
-        watched = Watched(topic, ignore)
+        watched = Watched(topic(partitions=PARTITIONS), ignore)
+        self.ring = Ring(watched.topic, EPOCH, tips, FRAMES, max_events=1_000)
         watched.open_ring(self.ring)
         self.append(before)
         self.lane = Lane(watched, self.ring, seen, FRAMES, self._id_line, alone=alone)

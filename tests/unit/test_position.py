@@ -1,6 +1,5 @@
 """Event ids carry a whole position and nothing that a stream cannot have sent."""
 
-from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import pytest
@@ -18,9 +17,9 @@ from app.live.position import (
     parse_event_id,
 )
 from app.model import Topic, TopicId
+from tests.support.nouns import topic
 
 EPOCH = "5f0c1f1e2a3b"
-NOW = datetime(2026, 11, 27, tzinfo=UTC)
 
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,199}", fullmatch=True)
 numbers = st.integers(1, 2**31 - 1)
@@ -42,7 +41,7 @@ def test_an_id_reads_back_as_the_position_it_was_made_of(positions: dict[str, tu
 
 @given(st.dictionaries(names, st.tuples(numbers, st.integers(1, 256)), min_size=1, max_size=8))
 def test_no_id_grows_longer_than_foretold(topics: dict[str, tuple[int, int]]) -> None:
-    followed = [topic_of(name, number, partitions) for name, (number, partitions) in topics.items()]
+    followed = [topic(number, name, partitions) for name, (number, partitions) in topics.items()]
     marks = [TopicMark(t.name, t.topic_id, [2**63 - 1] * t.partitions) for t in followed]
     assert len(event_id("abcdefgh01234567", marks)) <= longest_id_bytes(followed)
 
@@ -51,7 +50,7 @@ def test_the_longest_id_that_is_accepted_fits_into_a_query_with_its_topics() -> 
     for length in (1, 50, 200):
         topics: list[Topic] = []
         while longest_id_bytes(topics) <= MAX_ID_BYTES:
-            topics.append(topic_of(f"{len(topics):0{length}}"[:length], 2**31 - 1, 1))
+            topics.append(topic(2**31 - 1, f"{len(topics):0{length}}"[:length]))
         marks = [TopicMark(t.name, t.topic_id, [2**63 - 1]) for t in topics[:-1]]
         query = [("topic", topic.name) for topic in topics[:-1]]
         text = urlencode([*query, ("last_event_id", event_id(EPOCH, marks).decode())])
@@ -66,19 +65,6 @@ def test_a_mark_moved_step_by_step_equals_one_made_anew(moves: list[tuple[int, i
         seen[partition] = offset
         mark.move(partition, offset)
         assert mark.text == TopicMark("orders", TopicId(3), seen).text
-
-
-def topic_of(name: str, number: int, partitions: int) -> Topic:
-    return Topic(
-        topic_id=TopicId(number),
-        name=name,
-        partitions=partitions,
-        description=None,
-        segment_events=1_000_000,
-        idempotency_seconds=86_400,
-        created_at=NOW,
-        updated_at=NOW,
-    )
 
 
 def test_partitions_at_zero_are_left_out_but_the_topic_is_named() -> None:

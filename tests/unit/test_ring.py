@@ -1,7 +1,6 @@
 """The ring serves shared bytes, never skips, and never holds more than it may."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -9,25 +8,14 @@ from hypothesis import strategies as st
 
 from app.api.sse import SseFrames
 from app.live.ring import ENTRY_OVERHEAD_BYTES, Ring
-from app.model import Topic, TopicId
+from tests.support.nouns import topic
 
 EPOCH = "5f0c1f1e2a3b"
-NOW = datetime(2026, 11, 27, tzinfo=UTC)
 UNLIMITED = 1 << 60
 
 
 def ring_of(seen: Sequence[int], max_events: int = 1_000) -> Ring:
-    topic = Topic(
-        topic_id=TopicId(7),
-        name="t",
-        partitions=len(seen),
-        description=None,
-        segment_events=1_000_000,
-        idempotency_seconds=86_400,
-        created_at=NOW,
-        updated_at=NOW,
-    )
-    return Ring(topic, EPOCH, seen, SseFrames(), max_events=max_events)
+    return Ring(topic(7, partitions=len(seen)), EPOCH, seen, SseFrames(), max_events=max_events)
 
 
 def filled(ring: Ring, partitions: Sequence[int]) -> Ring:

@@ -1,7 +1,6 @@
 """Which logs are placed in a bucket, so that their publishers know that somebody sleeps."""
 
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
 from typing import cast
 
 from app.live.bucket import HOT_READS, HOT_SECONDS, Cursor
@@ -10,7 +9,8 @@ from app.live.signal import Signal
 from app.live.sleeping import Sleeping
 from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
-from app.model import Topic, TopicId
+from app.model import TopicId
+from tests.support.nouns import topic
 
 
 class OneSession:
@@ -105,18 +105,7 @@ async def _one_asleep() -> tuple[Watchlist, OneSession, Sleeping, Cursor]:
 
 
 def _want(watchlist: Watchlist, number: int) -> Watched:
-    now = datetime.now(UTC)
-    topic = Topic(
-        topic_id=TopicId(number),
-        name=f"topic-{number}",
-        partitions=1,
-        description=None,
-        segment_events=1,
-        idempotency_seconds=1,
-        created_at=now,
-        updated_at=now,
-    )
-    watched = watchlist.watch(topic)
+    watched = watchlist.watch(topic(number, f"topic-{number}"))
     assert watched.wait(Signal(), 0, 0)
     watchlist.read(watched.cursors[0])
     return watched

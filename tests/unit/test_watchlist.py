@@ -1,6 +1,5 @@
 """Rings share what there is for all of them."""
 
-from datetime import UTC, datetime
 from itertools import count
 
 import pytest
@@ -11,9 +10,9 @@ from app.live.ring import Ring
 from app.live.signal import Signal
 from app.live.watched import Fate, Watched
 from app.live.watchlist import LINGER_SECONDS, Watchlist
-from app.model import Topic, TopicId
+from app.model import Topic
+from tests.support.nouns import topic
 
-NOW = datetime(2026, 11, 27, tzinfo=UTC)
 MAX_BYTES = 100_000
 EVENT = b"data: %b\n\n" % (b"x" * 1_000)
 
@@ -105,13 +104,4 @@ def _held(watchlist: Watchlist) -> int:
 
 def _topic() -> Topic:
     number = next(_numbers)
-    return Topic(
-        topic_id=TopicId(number),
-        name=f"t{number}",
-        partitions=1,
-        description=None,
-        segment_events=1_000_000,
-        idempotency_seconds=86_400,
-        created_at=NOW,
-        updated_at=NOW,
-    )
+    return topic(number, f"t{number}")
