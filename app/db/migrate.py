@@ -16,12 +16,23 @@ import asyncpg
 import structlog
 
 from app.db.pool import connect
-from app.db.scripts import BOOKKEEPING, LOCK_KEY, RECORD, UNGRANTED, Script, Scripts, load, revision_of
+from app.db.scripts import (
+    BOOKKEEPING,
+    LOCK_KEY,
+    OLDEST_VERSION,
+    RECORD,
+    UNGRANTED,
+    Script,
+    Scripts,
+    load,
+    revision_of,
+)
 from app.errors import MigrationFailed, NotTheOwner, SchemaOutdated, UnsupportedDatabase
 
-OLDEST_VERSION = 140000
 LOCK_POLL_SECONDS = 0.1
 ATTEMPTS = 5
+TABLE_LOCK_SECONDS = 10.0
+TABLE_LOCK_PAUSE_SECONDS = 1.0
 
 # Roles belong to the whole server, so another database may be creating or granting them just now.
 _PASSING = (
@@ -57,7 +68,7 @@ async def pending(connection: Any, folder: Path | None = None) -> list[str]:
 
 
 @asynccontextmanager
-async def session(dsn: str, lock_seconds: float = 10.0) -> AsyncIterator[asyncpg.Connection]:
+async def session(dsn: str, lock_seconds: float = TABLE_LOCK_SECONDS) -> AsyncIterator[asyncpg.Connection]:
     connection = await connect(
         dsn,
         statement_cache_size=0,
@@ -151,25 +162,35 @@ async def take_lock(connection: asyncpg.Connection, wait_seconds: float) -> None
 
 
 async def _apply(connection: asyncpg.Connection, script: Script) -> None:
+    """Everybody queues behind a table's lock that is waited for, so it is asked for in short tries."""
     attempt = 1
+    give_up = time.monotonic() + TABLE_LOCK_SECONDS
     while True:
+        last = not script.transactional or time.monotonic() > give_up
         try:
-            await _apply_once(connection, script)
+            # After deadlock_timeout, a second as a rule, PostgreSQL ends an autovacuum that is in the way.
+            await _apply_once(connection, script, lock_timeout="1500ms" if last else "200ms")
             return
         except asyncpg.PostgresError as error:
-            if attempt == ATTEMPTS or not isinstance(error, _PASSING):
+            locked = isinstance(error, asyncpg.LockNotAvailableError)
+            again = not last if locked else attempt < ATTEMPTS and isinstance(error, _PASSING)
+            if not again:
                 raise MigrationFailed(f"{script.name} failed and was rolled back: {error}") from error
-        await asyncio.sleep(LOCK_POLL_SECONDS * attempt)
-        attempt += 1
+        if locked:
+            await asyncio.sleep(TABLE_LOCK_PAUSE_SECONDS)
+        else:
+            await asyncio.sleep(LOCK_POLL_SECONDS * attempt)
+            attempt += 1
 
 
-async def _apply_once(connection: asyncpg.Connection, script: Script) -> None:
+async def _apply_once(connection: asyncpg.Connection, script: Script, lock_timeout: str) -> None:
     record = (script.version, script.name, script.sha256)
     if not script.transactional:
         await connection.execute(script.sql)
         await connection.execute(RECORD, *record)
         return
     async with connection.transaction():
+        await connection.execute(f"set local lock_timeout = '{lock_timeout}'")
         await connection.execute("set local check_function_bodies = off")
         await connection.execute(script.sql)
         await connection.execute(RECORD, *record)

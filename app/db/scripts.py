@@ -9,6 +9,7 @@ from typing import NamedTuple
 from app.errors import MigrationFailed
 
 REVISION_FILE = "revision"
+OLDEST_VERSION = 140000
 LOCK_KEY = 0x6761706C657373  # "gapless"
 NO_TRANSACTION = "-- no-transaction"
 
@@ -113,7 +114,16 @@ _PREAMBLE = f"""\
 \\set ON_ERROR_STOP on
 set client_min_messages = warning;
 set check_function_bodies = off;
+-- Everybody queues behind a table's lock that is waited for.
+set lock_timeout = '1500ms';
 do $$ begin
+  if current_setting('server_version_num')::integer < {OLDEST_VERSION} then
+    raise exception 'Gapless needs PostgreSQL 14 or newer; this is %', current_setting('server_version');
+  end if;
+  if current_setting('server_encoding') <> 'UTF8' then
+    raise exception 'Gapless needs a database with encoding UTF8; this one has %',
+      current_setting('server_encoding');
+  end if;
   if not pg_try_advisory_lock({LOCK_KEY}) then
     raise exception 'another migration of this database is running';
   end if;

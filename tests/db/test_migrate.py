@@ -263,6 +263,34 @@ async def _publishes(connection: asyncpg.Connection) -> None:
     assert row["published_at"] is not None
 
 
+async def test_nobody_waits_behind_a_migration_that_waits(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn)
+    add_migration(folder, "alter table gapless.topic add column extra integer;")
+    async with connected(empty_dsn) as holder, connected(empty_dsn) as publisher:
+        await publisher.execute("select gapless.create_topic('t')")
+        async with holder.transaction():
+            await holder.execute("select from gapless.topic")
+            upgrade = asyncio.create_task(migrate(empty_dsn, folder=folder))
+            for _ in range(2):
+                await until_blocked(publisher, "gapless-migrate")
+                await publisher.execute("select gapless.publish('t', array['1']::json[])")
+                assert not upgrade.done()
+        assert len(await upgrade) == 2
+
+
+async def test_the_script_for_psql_gives_up_soon_where_it_would_wait(
+    dsn: str, databases: Databases, folder: Path, tmp_path: Path
+) -> None:
+    add_migration(folder, "alter table gapless.topic add column extra integer;")
+    file = tmp_path / "all.sql"
+    file.write_text(script(folder), "utf-8")
+    async with connected(dsn) as holder, holder.transaction():
+        await holder.execute("select from gapless.topic")
+        with pytest.raises(AssertionError, match="lock timeout"):
+            await asyncio.to_thread(psql, databases.server, dsn, "-f", file)
+    psql(databases.server, dsn, "-f", file)
+
+
 async def test_a_migration_that_cannot_run_in_a_transaction_runs_without(
     empty_dsn: str, folder: Path
 ) -> None:
@@ -283,12 +311,17 @@ async def test_files_that_are_not_numbered_without_gaps_are_refused(empty_dsn: s
         await migrate(empty_dsn, folder=folder)
 
 
-async def test_a_database_that_is_not_utf8_is_refused(databases: Databases) -> None:
+async def test_a_database_that_is_not_utf8_is_refused(databases: Databases, tmp_path: Path) -> None:
     async with connected(databases.server.dsn) as admin:
         await admin.execute("create database latin encoding 'LATIN1' locale 'C' template template0")
     dsn = databases.server.dsn_of("latin")
     with pytest.raises(UnsupportedDatabase, match="LATIN1"):
         await migrate(dsn)
+    (tmp_path / "all.sql").write_text(script(), "utf-8")
+    with pytest.raises(AssertionError, match="LATIN1"):
+        psql(databases.server, dsn, "-f", tmp_path / "all.sql")
+    async with connected(dsn) as connection:
+        assert await connection.fetchval("select to_regnamespace('gapless')") is None
     await databases.drop(dsn)
 
 
