@@ -8,6 +8,10 @@ from app.errors import DatabaseUnavailable
 ROLES = ("gapless_admin", "gapless_publisher", "gapless_subscriber")
 BATCH_TABLES = 20
 
+_TABLES = """
+select string_agg(format('only %I.%I', n.nspname, c.relname), ', ' order by c.oid)
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = 'gapless' and c.relkind in ('r', 'p') and not c.relispartition"""
 _SEGMENTS = """
 select format('%I.%I', n.nspname, c.relname)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -24,6 +28,10 @@ async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str] | None
         await take_lock(connection, wait_seconds)
         installed = await connection.fetchval("select to_regnamespace('gapless') is not null")
         try:
+            if tables := await connection.fetchval(_TABLES):
+                # Whoever uses anything here holds a lock of one of them, so it is refused while all is there.
+                async with connection.transaction():
+                    await connection.execute(f"lock table {tables} in access exclusive mode")
             # One transaction for thousands of segments would exhaust the lock table.
             while names := [row[0] for row in await connection.fetch(_SEGMENTS, BATCH_TABLES)]:
                 await connection.execute(f"drop table {', '.join(names)}")

@@ -527,13 +527,18 @@ async def test_uninstall_needs_no_more_locks_for_a_log_of_many_segments(
             assert await connection.fetchval("select to_regnamespace('gapless')") is None
 
 
-async def test_uninstall_of_a_schema_in_use_gives_up(dsn: str) -> None:
+@pytest.mark.parametrize("table", ["topic", "event", "schema_migration"])
+async def test_uninstall_of_a_schema_in_use_gives_up_and_nothing_is_gone(dsn: str, table: str) -> None:
     async with connected(dsn) as user:
+        await user.execute("select gapless.create_topic('t')")
+        await user.execute("select gapless.publish('t', array['1']::json[])")
+        before = await catalog(dsn)
         async with user.transaction():
-            await user.execute("select * from gapless.topic")
+            await user.execute(f"select from only gapless.{table}")
             with pytest.raises(DatabaseUnavailable, match="in use"):
                 await uninstall(dsn, wait_seconds=0.1)
-        assert await pending(user) == []
+        assert await catalog(dsn) == before
+        assert await user.fetchval("select count(*) from gapless.read_events('t', 0, 1)") == 1
 
 
 async def test_a_database_from_before_there_were_keys_goes_on_with_them(empty_dsn: str, folder: Path) -> None:
