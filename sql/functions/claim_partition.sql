@@ -44,6 +44,7 @@ begin
   if not found then
     return;
   end if;
+  perform gapless.refuse_old_snapshot(v_state);
   if v_state.leases <> '{}' then
     select min(l.expires_at) into claim_partition.due_at
     from gapless.find_leases(v_state.subscription_id, p_partition, v_state.leases) l;

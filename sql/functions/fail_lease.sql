@@ -23,10 +23,7 @@ declare
   v_due_at timestamptz;
   v_dead boolean;
 begin
-  if length(p_reason) > 1000 then
-    raise exception using
-      errcode = 'GP003', message = 'a reason is at most 1,000 characters', detail = '{"field":"reason"}';
-  end if;
+  perform gapless.check_reason(p_reason);
   if p_delay_seconds is not null and not p_delay_seconds between 0 and 86400 then
     raise exception using
       errcode = 'GP003', message = 'a delay is 0 to 86,400 seconds', detail = '{"field":"delay"}';
@@ -38,6 +35,7 @@ begin
     v_due_at := gapless.clock()
       + coalesce(make_interval(secs => p_delay_seconds), gapless.backoff(v_subscription, v_lease.attempt));
     v_state := gapless.newest_position(v_lease.subscription_id, v_lease.partition_id);
+    perform gapless.refuse_old_snapshot(v_state);
     v_state := gapless.shrink_lease(
       v_subscription, v_state, v_lease, v_failing, p_outcome, v_due_at, p_reason
     );

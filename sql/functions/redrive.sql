@@ -42,6 +42,7 @@ begin
         perform gapless.append_position(v_state);
       end if;
       v_state := gapless.newest_position(v_subscription.subscription_id, v_chosen.partition_id);
+      perform gapless.refuse_old_snapshot(v_state);
     end if;
     insert into gapless.retry_event (
       subscription_id, partition_id, from_offset, to_offset, attempts, due_at, keys, size, errors, redriven

@@ -30,6 +30,7 @@ begin
     return 0;
   end if;
   v_before := gapless.newest_position(v_lease.subscription_id, v_lease.partition_id);
+  perform gapless.refuse_old_snapshot(v_before);
   v_state := gapless.shrink_lease(v_subscription, v_before, v_lease, v_asked, 'released', null, null);
   perform gapless.append_position(v_state);
   perform gapless.wake_group(v_subscription.subscription_id);

@@ -532,6 +532,8 @@ async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 4)
+    # The group was heard of just now, so the claims do not meet in its heartbeat.
+    await ack(connection, (await claim(connection, max_events=1))["lease"])
     old = await connect("old")
     transaction = old.transaction(isolation="repeatable_read")
     await transaction.start()

@@ -4,6 +4,7 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.group_calls import ack, claim, create_group, drain, letters, nack, offsets, state, take
 from tests.support.log import call, create_topic, publish_many, refused, value
@@ -223,3 +224,20 @@ async def test_s46_what_a_dead_member_held_comes_back_whatever_is_swept_first(
         await value(connection, function)
     row = await claim(connection, "alive")
     assert (offsets(row), row["attempt"]) == ([*range(1, 11)], 2)
+
+
+async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_topic(connection)
+    await create_group(connection)
+    await publish_many(connection, 2)
+    lease = (await claim(connection))["lease"]
+    old = await connect("old")
+    transaction = old.transaction(isolation="repeatable_read")
+    await transaction.start()
+    await old.fetchval("select 1 from gapless.topic")
+    await nack(connection, lease)
+    with refused("40001"):
+        await nack(old, lease)
+    await transaction.rollback()

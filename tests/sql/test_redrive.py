@@ -145,6 +145,20 @@ async def test_two_at_once_redrive_each_letter_once(connection: asyncpg.Connecti
     assert await take(connection) == [1, 2, 3, 4]
 
 
+async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await dead(connection, 2, ordering="none")
+    old = await connect("old")
+    transaction = old.transaction(isolation="repeatable_read")
+    await transaction.start()
+    await old.fetchval("select 1 from gapless.topic")
+    assert await redrive(connection) == 2
+    with refused("40001"):
+        await redrive(old)
+    await transaction.rollback()
+
+
 async def test_nonsense_is_refused_and_nothing_is_redriven(connection: asyncpg.Connection) -> None:
     (first, _) = await dead(connection, 2)
     with refused("GP013", dead_letter_id=99):
