@@ -1,8 +1,8 @@
 /*
  * The smallest offset of a log that an ACTIVE or PAUSED subscription still needs; null when there is none.
  *
- * It needs what it never claimed, what it leases, and what waits for another delivery, except what was
- * redriven, as the dead letters keep its payload. One statement sees all three at one moment.
+ * It needs what it never claimed, what it leases of what the log still has, and what waits for another delivery, except
+ * what was redriven, as the dead letters keep its payload. One statement sees all three at one moment.
  */
 create or replace function gapless.retention_floor(p_topic_id integer, p_partition integer)
 returns bigint
@@ -14,7 +14,7 @@ as $$
   select min(least(
     coalesce(c.position, 1),
     (
-      select min(lower(l.items))
+      select min(lower(l.items * int8multirange(int8range(e.earliest, null))))
       from gapless.find_leases(s.subscription_id, p_partition, c.leases) l
     ),
     (
@@ -23,7 +23,8 @@ as $$
       where r.subscription_id = s.subscription_id and r.partition_id = p_partition and not r.redriven
     )
   ))
-  from gapless.subscription s
+  from gapless.log_earliest(p_topic_id, p_partition) as e(earliest)
+  cross join gapless.subscription s
   left join lateral (
     select o.position, o.leases
     from gapless.consumer_offset o

@@ -64,6 +64,22 @@ async def test_a_dead_letter_is_not_needed_even_when_it_is_redriven(connection: 
     assert await floor(connection, topic_id) == 11
 
 
+async def test_of_a_lease_only_what_the_log_still_has_is_needed(connection: asyncpg.Connection) -> None:
+    topic_id = await create_topic(connection)
+    await publish_many(connection, 10)
+    await create_group(connection, ordering="none")
+    lease = (await claim(connection, 10))["lease"]
+    await call(connection, "reject", lease=lease, offsets=[4])
+    await call(connection, "release", lease=lease, offsets=[7])
+    await call(connection, "ack", lease=lease)
+    await call(connection, "trim", topic="t", partition=0, before=6)
+    assert await value(connection, "redrive", topic="t", group="g") == 1
+    assert await floor(connection, topic_id) == 7
+    lease = (await claim(connection, 10))["lease"]
+    assert [row["log_offset"] for row in await call(connection, "read_lease", lease=lease)] == [4, 7]
+    assert await floor(connection, topic_id) == 7
+
+
 async def test_only_active_and_paused_groups_hold_anything(connection: asyncpg.Connection) -> None:
     topic_id = await create_topic(connection)
     await publish_many(connection, 10)
