@@ -157,6 +157,22 @@ async def test_the_cap_on_age_goes_over_the_heads_of_groups_and_is_noted(
     assert (await claim(connection, 100, "behind"))["skipped"] == 8
 
 
+async def test_what_a_cap_takes_from_a_group_within_a_minute_is_noted_together(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_kept(connection, partitions=2, max_retention_seconds=3600)
+    await create_group(connection, "behind")
+    for partition, count in ((0, 10), (1, 5), (0, 3), (0, 2)):
+        await publish_many(connection, count, partition=partition)
+        await clock.move(timedelta(seconds=25))
+    await clock.move(HOUR - timedelta(seconds=100))
+    for _ in range(4):
+        await retain_all(connection)
+        await clock.move(timedelta(seconds=25))
+    noted = [(loss["partition"], loss["earliest"], loss["waiting"]) for loss in await losses(connection)]
+    assert noted == [(0, 14, 13), (1, 6, 5), (0, 16, 2)]
+
+
 async def test_the_cap_on_bytes_keeps_the_newest_events_that_fit(connection: asyncpg.Connection) -> None:
     await create_kept(connection, max_bytes=1000)
     await publish(connection, *(["1" * 100] * 10))
