@@ -19,12 +19,7 @@ declare
   v_subscription gapless.subscription := v_found.subscription;
 begin
   perform gapless.check_reason(p_reason);
-  if v_subscription.status not in ('ACTIVE', 'PAUSED') then
-    raise exception using
-      errcode = 'GP011',
-      message = format('group "%s" is %s', p_group, v_subscription.status),
-      detail = json_build_object('status', v_subscription.status, 'reason', v_subscription.reason)::text;
-  end if;
+  perform gapless.refuse_dead_or_cancelled(v_subscription);
   if v_subscription.status = 'PAUSED' and coalesce(p_reason = v_subscription.reason, p_reason is null) then
     return v_subscription;
   end if;

@@ -12,12 +12,7 @@ declare
   v_found record := gapless.lock_subscription(p_topic, p_group);
   v_subscription gapless.subscription := v_found.subscription;
 begin
-  if v_subscription.status not in ('ACTIVE', 'PAUSED') then
-    raise exception using
-      errcode = 'GP011',
-      message = format('group "%s" is %s', p_group, v_subscription.status),
-      detail = json_build_object('status', v_subscription.status, 'reason', v_subscription.reason)::text;
-  end if;
+  perform gapless.refuse_dead_or_cancelled(v_subscription);
   if v_subscription.status = 'ACTIVE' then
     return v_subscription;
   end if;

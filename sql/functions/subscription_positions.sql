@@ -2,9 +2,11 @@
  * What a group is at in each partition, in their order. Raises GP001, GP010.
  *
  * Counts are in events: waiting were never claimed, in_flight are leased, retrying will be delivered
- * again; lag is all three. skipped are those that retention took from under the group. Everything below floor is done. blocked: a dead letter holds up the partition, or a
- * key of it. oldest_claimable_at is when the oldest event was published that waits or whose retry is
- * due; next_due_at, when a lease expires or a retry becomes due next.
+ * again; lag is all three. skipped are those that retention took from under the group.
+ *
+ * Everything below floor is done. blocked: a dead letter holds up the partition, or a key of it.
+ * oldest_claimable_at is when the oldest event was published that waits or whose retry is due; next_due_at,
+ * when a lease expires or a retry becomes due next.
  */
 create or replace function gapless.subscription_positions(p_topic text, p_group text)
 returns table (
