@@ -64,6 +64,10 @@ class EventTooLarge(GaplessError):
     code = "event_too_large"
 
 
+class RequestTimeout(GaplessError):
+    code = "request_timeout"
+
+
 class RequestTooLarge(GaplessError):
     code = "request_too_large"
 

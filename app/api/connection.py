@@ -41,6 +41,8 @@ class _Awaited(Enum):
 
 
 class Connection(HttpToolsProtocol):
+    cycle: Cycle
+
     def __init__(
         self,
         config: Config,
@@ -280,11 +282,11 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _insist_on_body(self) -> None:
-        """A body that is being answered as it comes may take any time, and so may we to read it."""
+        """A body that is answered or carried out as it comes may take any time, and so may we to read it."""
         waits_for_us = self.flow.read_paused or bool(self.cycle.body)
         allowed = self._settings.body_seconds + self._body_bytes / BODY_BYTES_PER_SECOND
         left = self._body_since + allowed - self.loop.time()
-        if waits_for_us or self.cycle.response_started:
+        if waits_for_us or not self.cycle.refusable:
             self._start_timer(self._settings.body_seconds)
         elif left > 0:
             self._start_timer(left)
@@ -300,12 +302,11 @@ class Connection(HttpToolsProtocol):
         if refused is None:
             self._refusal = self._answer(status)
         elif not refused.response_complete:
-            if refused.response_started:
-                # The answer would be taken for a part of it.
+            if not refused.refusable:
+                # The answer would be taken for a part of it, or for one that nothing was done.
                 self.transport.close()
                 return
-            refused.disconnected = True
-            refused.message_event.set()
+            refused.refuse()
             if refused is not self._running:
                 self.pipeline.popleft()
             self._refusal = self._answer(status)

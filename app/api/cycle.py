@@ -9,6 +9,9 @@ from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 WITHOUT_BODY = (204, 304)
+ACCEPTED = "gapless.accepted"
+"""In the scope: True once a request may have effects, so that its connection refuses it no more, whatever
+becomes of its body; False if that was first."""
 UNREAD = "unread"
 """In `http.disconnect`: whether the client was cut off since it took nothing."""
 ATTACH = "attach"
@@ -58,6 +61,16 @@ class Cycle(RequestResponseCycle):
             self._go_on(message.get("body", b""), message.get("more_body", False))
         else:
             raise RuntimeError(f"an answer has no {message['type']} here")
+
+    @property
+    def refusable(self) -> bool:
+        return not self.response_started and ACCEPTED not in self.scope
+
+    def refuse(self) -> None:
+        """It is answered by the connection."""
+        cast(dict[str, Any], self.scope)[ACCEPTED] = False
+        self.disconnected = True
+        self.message_event.set()
 
     @property
     def ready(self) -> bool:

@@ -42,6 +42,7 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.SubscriptionNotFound('topic "orders" has no group "billing"'),
     errors.DeadLetterNotFound("the group has no dead letter 17", dead_letter_id=17),
     errors.KeyNotFound('there is no active key "billing-service"'),
+    errors.RequestTimeout("Nothing came for 30 seconds; from here on nothing was stored."),
     errors.TopicConflict('topic "orders" has 4 partitions', partitions=4),
     errors.OffsetAhead("Partition 0 ends at offset 1200.", tip=1200),
     errors.OffsetMismatch("partition 0 ends at offset 1200", tip=1200),

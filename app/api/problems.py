@@ -30,6 +30,7 @@ STATUS: Mapping[type[GaplessError], tuple[int, str]] = {
     errors.SubscriptionNotFound: (404, "The topic has no such group"),
     errors.DeadLetterNotFound: (404, "The group has no such dead letter"),
     errors.KeyNotFound: (404, "There is no such key"),
+    errors.RequestTimeout: (408, "The request took too long to arrive"),
     errors.TopicConflict: (409, "The topic exists with other settings"),
     errors.OffsetAhead: (409, "The offset is beyond the end of the log"),
     errors.OffsetMismatch: (409, "The log has moved on"),

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.access import may_go_on, permit_of
 from app.api.calling import caller_of
+from app.api.cycle import ACCEPTED
 from app.api.deps import Parts
 from app.api.drafts import Limits
 from app.api.idempotency import chunk_key, fingerprint
@@ -23,7 +24,7 @@ from app.api.ndjson import Chunk, ChunkSize, NdjsonChunks
 from app.api.problems import describe
 from app.api.traced import store_events
 from app.api.wire import NDJSON
-from app.errors import Draining, EmptyBatch, GaplessError, Unauthorized
+from app.errors import Draining, EmptyBatch, GaplessError, RequestTimeout, Unauthorized
 from app.live.group_commit import NO_OPTIONS
 from app.model import Published, PublishOptions
 from app.settings import Settings
@@ -49,14 +50,15 @@ class LinesResponse(Response):
 
     media_type = NDJSON
 
-    def __init__(self, reports: AsyncIterator[bytes]) -> None:
+    def __init__(self, reports: AsyncIterator[bytes], *, proxied: bool) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._reports = reports
+        self._proxied = proxied
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         held = bytearray()
-        if _is_proxied(scope):
+        if self._proxied:
             async for report in self._reports:
                 held += report
                 if len(held) > HELD_BYTES:
@@ -111,6 +113,9 @@ class LinesPublisher:
         partition = options.get("partition")
         self._partition = None if partition is None else int(partition)
         self._chunks = NdjsonChunks(_limits(here.settings), _chunk_size(here.settings))
+        self._proxied = _is_proxied(request.scope)
+        self._pause_seconds: float | None = None
+        """How long nothing may come, where the connection times nothing any more and no answer has begun."""
 
     async def respond(self) -> Response:
         """Raises what is wrong with the request as a whole."""
@@ -118,8 +123,12 @@ class LinesPublisher:
         first = await anext(chunks, None)
         if first is None:
             raise EmptyBatch("There is no event in the request.")
+        if not self._request.scope.setdefault(ACCEPTED, True):
+            raise ClientDisconnect
+        if self._proxied:
+            self._pause_seconds = self._here.settings.body_seconds
         report = await self._publish(first)
-        return LinesResponse(self._reports(report, chunks, first.last))
+        return LinesResponse(self._reports(report, chunks, first.last), proxied=self._proxied)
 
     async def _reports(
         self, report: bytes, chunks: AsyncIterator[Chunk], settled: int
@@ -186,9 +195,17 @@ class LinesPublisher:
                     if not receiving.done():
                         for chunk in self._chunks.flush():
                             yield chunk
-                await asyncio.wait([receiving, stopping, ending], return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(
+                    [receiving, stopping, ending],
+                    timeout=self._pause_seconds,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
                 if ending.done():
                     raise Unauthorized()
+                if not done:
+                    raise RequestTimeout(
+                        f"Nothing came for {self._pause_seconds:g} seconds; from here on nothing was stored."
+                    )
                 if not receiving.done():
                     raise Draining("The server is shutting down; from here on nothing was stored.")
                 message = receiving.result()

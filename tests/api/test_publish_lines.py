@@ -3,7 +3,9 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Iterable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -13,6 +15,7 @@ from app.api.publish_lines import CHUNK_EVENTS
 from tests.conftest import StartService
 from tests.support.problems import problem
 from tests.support.raw import connected
+from tests.support.rude import Rude
 from tests.support.wait import PATIENCE_SECONDS, until
 
 HEADERS = {"content-type": "application/x-ndjson"}
@@ -172,6 +175,73 @@ async def test_behind_a_proxy_the_answer_begins_when_the_body_was_read(
         while answer.count(b'"lines"') < 3:
             answer += await asyncio.wait_for(loop.sock_recv(client, 65536), PATIENCE_SECONDS)
         assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+PROXIED = (
+    b"POST /v1/topics/t/events HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.1\r\n"
+    b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+LINE = b'b\r\n{"data":1}\n\r\n'
+BODY_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def hasty(start_service: StartService) -> AsyncIterator[tuple[Rude, Callable[[int], Awaitable[None]]]]:
+    """A connection to a service that waits for bodies only so long, and one that waits for so many events."""
+    service = await start_service(body_seconds=BODY_SECONDS)
+    async with (
+        httpx.AsyncClient(base_url=service.base_url, timeout=30) as client,
+        Rude(service.port) as rude,
+    ):
+        await client.put("/v1/topics/t")
+
+        async def until_stored(count: int) -> None:
+            async def stored() -> bool:
+                return len(await data(client, "/v1/topics/t")) == count
+
+            await until(stored)
+
+        yield rude, until_stored
+
+
+async def test_behind_a_proxy_lines_that_go_on_coming_may_take_any_time(start_service: StartService) -> None:
+    async with hasty(start_service) as (rude, until_stored):
+        await rude.send(PROXIED)
+        began, lines = time.monotonic(), 0
+        while time.monotonic() - began < 2 * BODY_SECONDS:
+            await rude.send(LINE)
+            lines += 1
+            await until_stored(lines)
+            await asyncio.sleep(0.2)
+        await rude.send(b"0\r\n\r\n")
+        await rude.until_received(b"\r\n0\r\n\r\n")
+        assert rude.received.startswith(b"HTTP/1.1 200 ")
+        assert rude.received.count(b'"events":1') == lines
+
+
+async def test_behind_a_proxy_lines_that_stop_coming_are_reported_as_far_as_they_came(
+    start_service: StartService,
+) -> None:
+    async with hasty(start_service) as (rude, until_stored):
+        await rude.send(PROXIED + LINE)
+        await until_stored(1)
+        await rude.send(b'3\r\n{"d\r\n')
+        await rude.until_received(b"\r\n0\r\n\r\n")
+        assert rude.received.startswith(b"HTTP/1.1 200 ")
+        assert b'{"lines":[1,1],"events":1,' in rude.received
+        assert b'{"lines":[2,2],"events":0,"error":' in rude.received
+        assert b'"code":"request_timeout"' in rude.received
+
+
+async def test_behind_a_proxy_what_cannot_be_read_refuses_no_lines_that_were_stored(
+    start_service: StartService,
+) -> None:
+    """The connection ends without an answer, which says that the outcome is unknown."""
+    async with hasty(start_service) as (rude, until_stored):
+        await rude.send(PROXIED + LINE)
+        await until_stored(1)
+        await rude.send(b"no size\r\n")
+        assert await rude.answers_to_end() == []
 
 
 async def test_a_body_larger_than_any_request_streams_through(start_service: StartService) -> None:

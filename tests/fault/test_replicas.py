@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from app.settings import MIB
-from tests.conftest import StartProcess
+from tests.conftest import StartProcess, StartService
 from tests.support import caddy, nginx
-from tests.support.ambiguous import AMBIGUOUS, SMUGGLED
+from tests.support.ambiguous import AMBIGUOUS, POST, SMUGGLED
 from tests.support.api import Api, Place, api_of, insist_on_order, offset
 from tests.support.databases import as_service
 from tests.support.effort import effort
@@ -386,6 +386,22 @@ async def test_large_bodies_are_refused_in_words(
                 "/v1/topics/t/events", content=b" " * size, headers={"Content-Type": "application/json"}
             )
             assert (refusal.status_code, refusal.json()["code"]) == (413, "request_too_large")
+
+
+@only_nginx
+async def test_lines_that_stop_coming_are_reported_as_far_as_they_came(
+    start_service: StartService, proxy: Proxy, tmp_path: Path
+) -> None:
+    """Caddy passes no answer on before the client has sent all."""
+    service = await start_service(body_seconds=2)
+    async with proxy([service.port], tmp_path) as url, api_of(url) as api:
+        await api.create()
+        head = POST.replace("application/json", "application/x-ndjson").encode()
+        async with Rude(int(url.rpartition(":")[2])) as rude:
+            await rude.send(head + b'Transfer-Encoding: chunked\r\n\r\nb\r\n{"data":1}\n\r\n')
+            await rude.until_received(b'"code":"request_timeout"')
+        assert rude.received.startswith(b"HTTP/1.1 200 ")
+        assert b'{"lines":[1,1],"events":1,' in rude.received
 
 
 @each_proxy

@@ -1,4 +1,4 @@
-"""Who is told that a client has gone away."""
+"""Who is told that a client has gone away, or was refused."""
 
 import asyncio
 from types import SimpleNamespace
@@ -9,6 +9,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from app.api.connection import Connection
+from app.api.cycle import ACCEPTED
 from app.settings import Settings
 from tests.support.wait import until
 
@@ -27,13 +28,40 @@ class Waiting:
             self.received.append((await receive())["type"])
 
 
-async def test_a_request_with_others_behind_it_is_told_that_its_client_is_gone() -> None:
-    app = Waiting()
+class Late:
+    """Accepts each request when its client is gone."""
+
+    def __init__(self) -> None:
+        self.state = SimpleNamespace(parts=SimpleNamespace(settings=Settings()))
+        self.accepted: bool | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.accepted = scope.setdefault(ACCEPTED, True)
+
+
+def connected(app: Any) -> tuple[Connection, MagicMock]:
     connection = Connection(uvicorn.Config(app, log_config=None), ServerState(), {})
     transport = MagicMock(spec=asyncio.Transport)
     transport.is_closing.return_value = False
     transport.get_extra_info.return_value = None
     connection.connection_made(transport)
+    return connection, transport
+
+
+async def test_a_request_that_was_refused_is_not_accepted_any_more() -> None:
+    app = Late()
+    connection, transport = connected(app)
+    connection.data_received(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n")
+    await until(lambda: app.accepted is not None)
+    assert not app.accepted
+    assert transport.write.call_args.args[0].startswith(b"HTTP/1.1 400 ")
+
+
+async def test_a_request_with_others_behind_it_is_told_that_its_client_is_gone() -> None:
+    app = Waiting()
+    connection, _ = connected(app)
     connection.data_received(REQUEST * 2)
     await until(lambda: app.received)
     connection.connection_lost(None)

@@ -153,6 +153,12 @@ def test_compose_itself_accepts_the_file(docker: str) -> None:
     assert said.returncode == 0, said.stderr
 
 
+def test_nginx_waits_for_lines_until_the_service_has_reported_them() -> None:
+    nginx = (DOCKER / "nginx" / "gapless.conf").read_text()
+    (seconds,) = re.findall(r"location = /gapless-lines {[^}]* client_body_timeout (\d+)s;", nginx)
+    assert int(seconds) > Settings().body_seconds
+
+
 def test_both_proxies_and_prometheus_know_the_replicas_of_compose(compose: dict[str, Any]) -> None:
     named = [name for name in compose["services"] if re.fullmatch(r"app-\d+", name)]
     assert named == list(REPLICAS)
