@@ -273,7 +273,12 @@ async def test_what_a_client_says_of_its_address_is_not_passed_on(proxy: Proxy, 
         assert upstream.connections == 1, "connections to replicas are kept"
 
 
-@each_proxy
+INCLUDED: list[Any] = [
+    pytest.param(partial(nginx.shipped_proxy, one, included=True), id="included") for one in nginx.INSTALLED
+]
+
+
+@pytest.mark.parametrize("proxy", NGINX + INCLUDED + CADDY)
 async def test_the_log_of_the_proxy_has_no_query_and_no_token_of_a_lease(
     proxy: Proxy, tmp_path: Path
 ) -> None:
@@ -301,6 +306,21 @@ async def test_the_log_of_the_proxy_has_no_query_and_no_token_of_a_lease(
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or b"s3cret" not in path.read_bytes(), path
         assert path.is_dir() or secret.encode() not in path.read_bytes(), path
+
+
+@each_proxy
+async def test_the_log_of_the_proxy_names_the_topic_that_lines_were_published_to(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    async with Upstream() as upstream, proxy([upstream.port], tmp_path) as url:
+        async with patient() as client:
+            path = "/v1/topics/orders/events"
+            headers = {"Content-Type": "application/x-ndjson"}
+            answer = await client.post(f"{url}{path}", content=b"{}", headers=headers)
+            assert answer.status_code == 200
+        assert upstream.requests[0] == f"POST {path}"
+        await until(lambda: any(path in log.read_text() for log in tmp_path.rglob("*.log")))
+        assert "POST /gapless-lines" not in "".join(log.read_text() for log in tmp_path.rglob("*.log"))
 
 
 @only_nginx

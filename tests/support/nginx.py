@@ -95,6 +95,7 @@ SHIPPED = Path(__file__).resolve().parents[2] / "docker" / "nginx"
 _REPLICA = re.compile(r"^  server app-\d+:8080 (.*;)\n", re.M)
 _LISTEN = "  listen 8080;\n"
 _LOGS = "/var/log/nginx/"
+_CRITICAL = "error_log stderr crit;"
 
 
 @asynccontextmanager
@@ -109,13 +110,18 @@ async def reverse_proxy(program: Path, upstream: str, folder: Path) -> AsyncIter
 
 
 @asynccontextmanager
-async def shipped_proxy(program: Path, replicas: Sequence[int], folder: Path) -> AsyncIterator[str]:
+async def shipped_proxy(
+    program: Path, replicas: Sequence[int], folder: Path, *, included: bool = False
+) -> AsyncIterator[str]:
     """The URL of an nginx with the shipped files, in which only addresses and the folder of logs differ.
 
-    `replicas` are ports of the loopback.
+    `replicas` are ports of the loopback. With `included` all but gapless.conf is somebody else's nginx.
     """
     port = free_port()
-    (folder / "nginx.conf").write_text((SHIPPED / "nginx.conf").read_text())
+    shipped = (SHIPPED / "nginx.conf").read_text()
+    own = f"error_log {folder}/others.log;" if included else _CRITICAL
+    assert shipped.count(_CRITICAL) == 1
+    (folder / "nginx.conf").write_text(shipped.replace(_CRITICAL, own))
     (folder / "gapless.conf").write_text(
         _addressed((SHIPPED / "gapless.conf").read_text(), port, replicas, folder)
     )
@@ -139,7 +145,7 @@ async def nchan(program: Path, folder: Path) -> AsyncIterator[Nchan]:
 def _addressed(text: str, port: int, replicas: Sequence[int], folder: Path) -> str:
     found = list(_REPLICA.finditer(text))
     assert len(found) == 2, "two replicas are shipped"
-    assert text.count(_LISTEN) == text.count(_LOGS) == 1
+    assert (text.count(_LISTEN), text.count(_LOGS)) == (1, 2)
     servers = "".join(f"  server 127.0.0.1:{replica} {found[0][1]}\n" for replica in replicas)
     text = text[: found[0].start()] + servers + text[found[-1].end() :]
     return text.replace(_LISTEN, f"  listen 127.0.0.1:{port};\n").replace(_LOGS, f"{folder}/")
