@@ -6,6 +6,7 @@ it. The SDK's own environment variables (OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP
 """
 
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 MAX_LINKS = 128
+CLOSE_SECONDS = 3.0
 SYSTEM = "gapless"
 
 Kind = Literal["send", "receive", "settle"]
@@ -135,8 +137,10 @@ class Tracing:
         self.count(span, len(items))
 
     def close(self) -> None:
-        """Send what is left."""
-        self._provider.shutdown()
+        """Send what is left, if the collector takes it soon; the exporter alone would try for half a minute."""
+        ending = threading.Thread(target=self._provider.shutdown, daemon=True)
+        ending.start()
+        ending.join(CLOSE_SECONDS)
 
 
 def _with(event: NewEvent, carrier: Mapping[str, str], alone: str) -> NewEvent:

@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from http.client import parse_headers
 from typing import Any
@@ -20,12 +21,14 @@ from app.telemetry.tracing import Tracing, create_tracing
 from tests.conftest import StartProcess, StartService
 from tests.support.groups import Group, token
 from tests.support.sse import open_stream
-from tests.support.wait import PATIENCE_SECONDS, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
 OTHER = "00-11111111111111111111111111111111-2222222222222222-01"
 TOPIC = "/v1/topics/t"
+GIVEN_UP_SECONDS = 20.0
+"""Less than the SDK would wait by itself."""
 
 
 class Traces:
@@ -199,7 +202,7 @@ async def test_without_the_packages_the_service_says_so_and_goes_on(monkeypatch:
 
 
 async def test_spans_leave_the_process_over_http_when_it_ends(start_process: StartProcess) -> None:
-    """To whatever listens at the endpoint of the environment; a collector that is gone stops nothing."""
+    """To whatever listens at the endpoint of the environment."""
     with socket.create_server(("127.0.0.1", 0)) as collector:
         collector.settimeout(PATIENCE_SECONDS)
         endpoint = f"http://127.0.0.1:{collector.getsockname()[1]}"
@@ -211,6 +214,23 @@ async def test_spans_leave_the_process_over_http_when_it_ends(start_process: Sta
         sent = await asyncio.to_thread(_take_request, collector)
         assert sent.startswith(b"POST /v1/traces HTTP/1.1\r\n")
         assert await ended == 0
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+async def test_a_collector_that_is_silent_or_gone_keeps_no_process_from_ending(
+    accepts: bool, start_process: StartProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3600")
+    with socket.create_server(("127.0.0.1", 0)) as collector:
+        service = await start_process(otlp_endpoint=f"http://127.0.0.1:{collector.getsockname()[1]}")
+        async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
+            assert (await client.put(TOPIC)).status_code == 201
+            await publish(client, {"data": 1})
+        if not accepts:
+            collector.close()
+        begun = time.monotonic()
+        assert await service.terminate() == 0
+        assert time.monotonic() - begun < shared(GIVEN_UP_SECONDS)
 
 
 def _take_request(collector: socket.socket) -> bytes:
