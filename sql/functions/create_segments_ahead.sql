@@ -36,7 +36,8 @@ begin
       end if;
       delete from gapless.segment_due d
       where d.topic_id = v_log.topic_id and d.partition_id = v_log.partition_id;
-    exception when lock_not_available or deadlock_detected then
+    -- The last two for a topic that is being dropped.
+    exception when lock_not_available or deadlock_detected or undefined_table or serialization_failure then
       continue;
     end;
   end loop;

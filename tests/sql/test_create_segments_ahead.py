@@ -53,6 +53,21 @@ async def test_deleted_topics_get_none(connection: asyncpg.Connection) -> None:
     assert await ahead(connection) == 0
 
 
+async def test_a_topic_that_is_dropped_meanwhile_holds_up_no_other(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    for topic in ("gone", "t"):
+        await create_topic(connection, topic, segment_events=1000)
+        await publish_many(connection, 600, topic=topic)
+    upkeep = await connect("upkeep")
+    async with upkeep.transaction(isolation="repeatable_read"):
+        await upkeep.fetch("select from gapless.topic")
+        await call(connection, "delete_topic", topic="gone")
+        for _ in range(2):
+            assert await value(connection, "drop_deleted_topics") == 1
+        assert await ahead(upkeep) == 1
+
+
 async def test_another_runner_gets_null_at_once(connection: asyncpg.Connection, connect: Connect) -> None:
     await create_topic(connection, segment_events=1000)
     await publish_many(connection, 600)

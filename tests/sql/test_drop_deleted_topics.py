@@ -141,6 +141,25 @@ async def test_a_reader_in_a_transaction_makes_it_give_up_soon_and_nobody_waits_
     assert len(await tables(connection)) == 2
 
 
+async def test_a_deleted_topic_that_is_read_holds_up_no_other(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    held = await create_topic(connection, "held")
+    for topic in ("free", "other"):
+        await create_topic(connection, topic)
+    for topic in ("held", "free", "other"):
+        await publish(connection, "1", topic=topic)
+        await call(connection, "delete_topic", topic=topic)
+        await clock.move(timedelta(seconds=1))
+    reader = await connect("reader")
+    async with reader.transaction():
+        await reader.fetch(f"select from gapless.event_{held}_0_1")
+        await drop_all(connection)
+        assert await tables(connection) == [f"event_{held}", f"event_{held}_0_1"]
+    await drop_all(connection)
+    assert await tables(connection) == []
+
+
 async def test_detaching_is_a_transaction_of_its_own(connection: asyncpg.Connection) -> None:
     topic_id = await create_topic(connection)
     await publish(connection, "1")
