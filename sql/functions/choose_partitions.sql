@@ -32,10 +32,7 @@ begin
       or (p_partition is null and count(distinct gapless.partition_of(t.key, p_partitions)) > 1)
     limit 1;
     if v_split is not null then
-      raise exception using
-        errcode = 'GP008',
-        message = format('the events of transaction "%s" are not adjacent, more than 10,000, or their keys lead to several partitions', v_split),
-        detail = json_build_object('transaction_id', v_split)::text;
+      perform gapless.refuse_split(v_split);
     end if;
   end if;
   if p_partition is not null or p_partitions = 1 then

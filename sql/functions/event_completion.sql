@@ -31,12 +31,8 @@ begin
       errcode = 'GP003',
       message = format('offset must be 1 to %s, the newest of partition %s', v_tip, p_partition),
       detail = json_build_object('field', 'offset', 'tip', v_tip)::text;
-  elsif p_offset < v_earliest then
-    raise exception using
-      errcode = 'GP005',
-      message = format('offset %s of partition %s is gone; the earliest is %s', p_offset, p_partition, v_earliest),
-      detail = json_build_object('partition', p_partition, 'requested', p_offset, 'earliest', v_earliest)::text;
   end if;
+  perform gapless.refuse_trimmed(p_partition, p_offset, v_earliest);
   select count(*), count(*) filter (where g.done), coalesce(array_agg(g.name order by g.name) filter (where not g.done), '{}')
   into required_groups, completed_groups, pending
   from (

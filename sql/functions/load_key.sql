@@ -7,5 +7,5 @@ returns bigint
 language sql
 immutable
 as $$
-  select gapless.lock_key(1, 0, hashtextextended(p_topic_id || E':\tload' || p_load, 0) & 281474976710655)
+  select gapless.publish_key_lock(p_topic_id, E'\tload' || p_load)
 $$;

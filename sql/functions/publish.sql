@@ -89,9 +89,7 @@ begin
       row(p_data, encode(array_send(p_data_bytes), 'hex'), p_keys, p_types, p_ids, p_sources, p_subjects,
           encode(array_send(p_times), 'hex'), p_headers, p_datacontenttypes, p_transaction_ids, p_partition,
           p_expected_offset)::text, 'UTF8')));
-    perform pg_advisory_xact_lock(gapless.lock_key(
-      1, 0, hashtextextended(v_topic.topic_id || ':' || p_idempotency_key, 0) & 281474976710655
-    ));
+    perform pg_advisory_xact_lock(gapless.publish_key_lock(v_topic.topic_id, p_idempotency_key));
     -- A commit that locked a row waits for synchronous standbys, which the first call's may have been kept from.
     select * into v_stored
     from gapless.publish_key k

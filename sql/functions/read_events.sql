@@ -30,12 +30,7 @@ begin
     -- Retention may have moved on, and taken a segment, between the two.
     v_earliest := gapless.log_earliest(v_topic.topic_id, p_partition);
   end if;
-  if p_offset < v_earliest then
-    raise exception using
-      errcode = 'GP005',
-      message = format('offset %s of partition %s is gone; the earliest is %s', p_offset, p_partition, v_earliest),
-      detail = json_build_object('partition', p_partition, 'requested', p_offset, 'earliest', v_earliest)::text;
-  end if;
+  perform gapless.refuse_trimmed(p_partition, p_offset, v_earliest);
   if not v_found and p_limit > 0 and current_setting('transaction_isolation') <> 'read committed'
     and p_offset <= (select t.log_offset from gapless.log_tip(v_topic.topic_id, p_partition) t)
   then

@@ -29,10 +29,7 @@ begin
   having count(*) > 10000 or count(distinct t.partition_id) > 1 or max(t.place) - min(t.place) + 1 <> count(*)
   limit 1;
   if v_split is not null then
-    raise exception using
-      errcode = 'GP008',
-      message = format('the events of transaction "%s" are not adjacent, more than 10,000, or their keys lead to several partitions', v_split),
-      detail = json_build_object('transaction_id', v_split)::text;
+    perform gapless.refuse_split(v_split);
   end if;
   for v_batch in
     select e.topic_id, array_agg(distinct e.partition_id order by e.partition_id) as logs

@@ -25,12 +25,8 @@ begin
     when 'time' then return gapless.offset_at(p_topic.name, p_partition, (p_start ->> 'time')::timestamptz);
     else v_offset := coalesce(p_start -> 'offset', p_start -> 'offsets' -> p_partition::text)::bigint;
   end case;
-  if v_offset < v_earliest then
-    raise exception using
-      errcode = 'GP005',
-      message = format('offset %s of partition %s is gone; the earliest is %s', v_offset, p_partition, v_earliest),
-      detail = json_build_object('partition', p_partition, 'requested', v_offset, 'earliest', v_earliest)::text;
-  elsif v_offset > v_next then
+  perform gapless.refuse_trimmed(p_partition, v_offset, v_earliest);
+  if v_offset > v_next then
     raise exception using
       errcode = 'GP003',
       message = format('offset %s of partition %s lies beyond its end; the next is %s', v_offset, p_partition, v_next),

@@ -40,3 +40,15 @@ async def test_every_caller_in_the_functions_uses_a_listed_kind(connection: asyn
         """
     )
     assert used == list(range(1, 11))
+
+
+async def test_the_lock_of_an_idempotency_key_stays_as_it_is_in_versions_that_run_beside_this_one(
+    connection: asyncpg.Connection,
+) -> None:
+    for topic_id, key, as_ever in (
+        (1, "k", 5116478638282345522),
+        (LARGEST_TOPIC, "ключ", 5116426788294714385),
+        (1, "\tloadl", 5116589136509255485),
+    ):
+        assert await value(connection, "publish_key_lock", topic_id=topic_id, idempotency_key=key) == as_ever
+    assert await value(connection, "load_key", topic_id=1, load="l") == 5116589136509255485
