@@ -20,7 +20,8 @@ begin
       ' timestamptz[], json[], text[], text[], bigint)'
     ),
     to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, boolean)'),
-    to_regprocedure('gapless.find_lease(text)')
+    to_regprocedure('gapless.find_lease(text)'),
+    to_regprocedure('gapless.list_dead_letters(text, text, text, integer, bigint, integer, text, text, text)')
   ] loop
     if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then
       execute format('drop function %s', v_function);

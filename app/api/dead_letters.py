@@ -38,6 +38,7 @@ from app.errors import DeadLetterNotFound, SubscriptionInactive
 from app.model import LetterFilter
 
 MAX_TEXT = 1024
+MAX_PAGE_BYTES = 4 * 1024 * 1024
 MAX_CHOSEN = 100_000
 """Events that one call of the database redrives or discards."""
 STATUSES = get_args(DeadLetterFilter.__value__)
@@ -143,13 +144,14 @@ async def list_dead_letters(request: Request) -> Response:
         partition=asked.number("partition", 0, MAX_PARTITION),
         after=asked.number("after", 0, MAX_OFFSET) or 0,
         limit=limit + 1,
+        max_bytes=MAX_PAGE_BYTES,
     )
     shown = found[:limit]
-    next_after = shown[-1].dead_letter_id if len(found) > limit else None
-    body = b'{"dead_letters":[%b],"next_after":%b}' % (
-        b",".join([encode_dead_letter(letter) for letter in shown]),
-        b"null" if next_after is None else b"%d" % next_after,
-    )
+    letters = b",".join([encode_dead_letter(letter) for letter in shown])
+    # Encoded they take no less than the database counted.
+    may_go_on = len(found) > limit or len(letters) >= MAX_PAGE_BYTES
+    next_after = b"%d" % shown[-1].dead_letter_id if may_go_on else b"null"
+    body = b'{"dead_letters":[%b],"next_after":%b}' % (letters, next_after)
     return JsonResponse(body, headers={"Cache-Control": "no-store"})
 
 

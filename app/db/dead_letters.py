@@ -20,10 +20,12 @@ class DeadLetterStore(Calls):
         partition: int | None,
         after: int,
         limit: int,
+        max_bytes: int,
     ) -> list[DeadLetter]:
+        """At least one, where there is any, and no more once those before take `max_bytes`."""
         rows = await self._read(
             lambda c: c.fetch(
-                "select * from gapless.list_dead_letters($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                "select * from gapless.list_dead_letters($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
                 topic,
                 group,
                 status,
@@ -33,6 +35,7 @@ class DeadLetterStore(Calls):
                 wanted.type,
                 wanted.key,
                 wanted.reason,
+                max_bytes,
             )
         )
         return [dead_letter_of(topic, row) for row in rows]

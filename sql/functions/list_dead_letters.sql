@@ -1,7 +1,7 @@
 /*
  * Dead letters of a group in the order in which they died first, from the first one after p_after (a
- * dead_letter_id); p_status null lists all of them. p_type may end in *; p_key and p_reason are compared whole.
- * Raises GP001, GP003, GP010.
+ * dead_letter_id), as many as p_max_bytes of them and their errors take, but at least one; p_status null lists all of
+ * them. p_type may end in *; p_key and p_reason are compared whole. Raises GP001, GP003, GP010.
  */
 create or replace function gapless.list_dead_letters(
   p_topic text,
@@ -12,7 +12,8 @@ create or replace function gapless.list_dead_letters(
   p_limit integer default 100,
   p_type text default null,
   p_key text default null,
-  p_reason text default null
+  p_reason text default null,
+  p_max_bytes bigint default null
 )
 returns setof gapless.dead_letter
 language plpgsql
@@ -34,13 +35,22 @@ begin
   end if;
   return query
   select d.*
-  from gapless.dead_letter d
-  where d.subscription_id = v_subscription.subscription_id
-    and d.dead_letter_id > p_after
-    and (p_status is null or d.status = p_status)
-    and (p_partition is null or d.partition_id = p_partition)
-    and gapless.is_like(d, p_type, p_key, p_reason)
-  order by d.dead_letter_id
-  limit p_limit;
+  from (
+    select l.dead_letter_id, sum(l.bytes) over (order by l.dead_letter_id rows unbounded preceding) - l.bytes as bytes_before
+    from (
+      select d.dead_letter_id, coalesce(d.size, 0) + octet_length(d.errors::text) as bytes
+      from gapless.dead_letter d
+      where d.subscription_id = v_subscription.subscription_id
+        and d.dead_letter_id > p_after
+        and (p_status is null or d.status = p_status)
+        and (p_partition is null or d.partition_id = p_partition)
+        and gapless.is_like(d, p_type, p_key, p_reason)
+      order by d.dead_letter_id
+      limit p_limit
+    ) l
+  ) c
+  join gapless.dead_letter d on d.dead_letter_id = c.dead_letter_id
+  where c.bytes_before = 0 or (c.bytes_before < p_max_bytes) is not false
+  order by d.dead_letter_id;
 end
 $$;

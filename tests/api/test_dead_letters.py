@@ -68,6 +68,18 @@ async def test_dead_letters_are_listed_page_by_page_and_filtered(group: Group) -
     assert await group.letters(partition=1) == []
 
 
+async def test_a_page_of_dead_letters_ends_early_by_its_size(group: Group) -> None:
+    for _ in range(2):
+        await publish(group.http, group.topic, *["x" * 900_000] * 3)
+    await group.reject(token(await group.claim(max_bytes=64 * 1024 * 1024)))
+    query: dict[str, object] = {"limit": 1000}
+    for found in ([1, 2, 3, 4, 5], [6]):
+        page = insist(await group.raw("GET", "/dead-letters", params=query))
+        assert [letter["offset"] for letter in page["dead_letters"]] == found
+        query["after"] = page["next_after"]
+    assert query["after"] is None
+
+
 async def test_s56_nothing_dies_twice(client: httpx.AsyncClient, clock: Clock) -> None:
     await client.put("/v1/topics/t")
     group = await Group(client, "/v1/topics/t").create(

@@ -16,6 +16,7 @@ from app.db.scripts import LOCK_KEY, REVISION_FILE, load, script, sql_folder
 from app.db.uninstall import ROLES, uninstall
 from app.errors import DatabaseUnavailable, MigrationFailed, SchemaOutdated, UnsupportedDatabase
 from tests.support.databases import Databases, database_name
+from tests.support.log import refused
 from tests.support.wait import until_blocked
 
 # What a database holds, but for the times at which it was migrated.
@@ -246,12 +247,18 @@ async def _answer_less(connection: asyncpg.Connection) -> None:
     asked = (
         f"text, json[], {texts}, timestamptz[], json[], text[], text[], bytea[], integer, bigint, text, bytea"
     )
+    listed = "text, text, text, integer, bigint, integer, text, text, text"
     for name, arguments, answer in (
         ("publish", asked, "boolean language sql as 'select false'"),
         ("append_events", stored, "bigint[] language sql as 'select null::bigint[]'"),
         ("insert_events", stored, "bigint[] language sql as 'select null::bigint[]'"),
+        (
+            "list_dead_letters",
+            listed,
+            "setof gapless.dead_letter language sql as 'select * from gapless.dead_letter'",
+        ),
     ):
-        await connection.execute(f"drop function gapless.{name}({arguments})")
+        await connection.execute(f"drop function if exists gapless.{name}({arguments})")
         await connection.execute(f"create function gapless.{name}({arguments}) returns {answer}")
     await connection.execute("update gapless.schema_migration set sha256 = '' where version = 0")
 
@@ -261,6 +268,8 @@ async def _publishes(connection: asyncpg.Connection) -> None:
     assert row is not None
     assert (row["offsets"], row["topic_id"]) == ([1], 1)
     assert row["published_at"] is not None
+    with refused("GP010"):
+        await connection.fetch(f"select gapless.list_dead_letters('t', 'g'{', null' * 7})")
 
 
 async def test_nobody_waits_behind_a_migration_that_waits(empty_dsn: str, folder: Path) -> None:

@@ -1,7 +1,10 @@
+import json
+from typing import Any
+
 import asyncpg
 
 from tests.support.group_calls import claim, create_group, letters, reject
-from tests.support.log import create_topic, publish_many, refused, value
+from tests.support.log import create_topic, publish, publish_many, refused, value
 
 
 async def test_in_pages_and_by_what_they_are(connection: asyncpg.Connection) -> None:
@@ -35,6 +38,21 @@ async def test_in_pages_and_by_what_they_are(connection: asyncpg.Connection) -> 
     assert await letters(connection, status="redriven") == []
     assert len(await letters(connection, status=None)) == 6
     assert await letters(connection, "other") == []
+
+
+async def test_a_page_ends_at_its_bytes_but_has_a_letter(connection: asyncpg.Connection) -> None:
+    await create_topic(connection)
+    await create_group(connection)
+    await publish(connection, *[json.dumps("x" * 1000)] * 5)
+    await reject(connection, (await claim(connection))["lease"])
+
+    async def page(**arguments: Any) -> list[int]:
+        return [letter["log_offset"] for letter in await letters(connection, **arguments)]
+
+    assert await page(max_bytes=2000) == [1, 2]
+    assert await page(max_bytes=1) == [1]
+    assert await page(max_bytes=2000, limit=1) == [1]
+    assert await page(max_bytes=10_000) == await page(max_bytes=None) == [1, 2, 3, 4, 5]
 
 
 async def test_nonsense_is_refused(connection: asyncpg.Connection) -> None:
