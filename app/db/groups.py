@@ -169,13 +169,19 @@ class GroupStore(Calls):
         )
 
     async def claim(
-        self, topic: str, group: str, claims: Sequence[ClaimOptions], partitions: Sequence[int] | None
+        self,
+        topic: str,
+        group: str,
+        claims: Sequence[ClaimOptions],
+        partitions: Sequence[int] | None,
+        *,
+        repeatable: bool = False,
     ) -> list[Claimed]:
         """What each of them got, in their order; `partitions` are those to look at, for all of them.
 
-        Under request ids they may be made again when the connection broke: the leases are the same.
+        Those that are `repeatable` get the same leases when they are made again as the connection broke.
         """
-        call = self._read if all(claim.request_id is not None for claim in claims) else self._write
+        call = self._read if repeatable else self._write
         rows = await call(
             lambda c: c.fetch(
                 _CLAIM,

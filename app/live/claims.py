@@ -255,10 +255,13 @@ class Claims:
 
     async def _ask(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
         claimed: Claimed | None = None
+        repeatable = await self._is_repeatable(topic, group, options)
         if options.ack is not None:
             self._free(options.ack)
         for _ in range(BUSY_ATTEMPTS):
-            claimed = _together(claimed, await self._batches.claim(topic, group, options))
+            claimed = _together(
+                claimed, await self._batches.claim(topic, group, options, repeatable=repeatable)
+            )
             options = msgspec.structs.replace(options, ack=None)
             if claimed.lease is not None:
                 self._taken.take(claimed.lease.token)
@@ -271,6 +274,12 @@ class Claims:
                 break
         assert claimed is not None  # nosec B101
         return Delivery(claimed, [])
+
+    async def _is_repeatable(self, topic: str, group: str, options: ClaimOptions) -> bool:
+        """Whether the claim, made again, finds its lease: one of at_most_once is over as it is given."""
+        if options.request_id is None:
+            return False
+        return (await self.directory.find(topic, group)).delivery == "at_least_once"
 
     def _free(self, acked: str) -> None:
         try:

@@ -19,6 +19,7 @@ _TOKEN = re.compile(r"v1\.([1-9][0-9]{0,8})\.([0-9]{1,3})\.[0-9]{1,18}\.[0-9a-f]
 class Known(NamedTuple):
     subscription_id: SubscriptionId
     topic_id: TopicId
+    delivery: str
 
 
 class Token(NamedTuple):
@@ -66,5 +67,5 @@ class Directory:
         found = await self._groups.get_subscription(topic, group)
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
-        known = self._known[topic, group] = Known(found.subscription_id, found.topic_id)
+        known = self._known[topic, group] = Known(found.subscription_id, found.topic_id, found.delivery)
         return known

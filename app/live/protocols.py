@@ -62,7 +62,13 @@ class Groups(Protocol):
     async def get_subscription(self, topic: str, group: str) -> Subscription: ...
 
     async def claim(
-        self, topic: str, group: str, claims: Sequence[ClaimOptions], partitions: Sequence[int] | None
+        self,
+        topic: str,
+        group: str,
+        claims: Sequence[ClaimOptions],
+        partitions: Sequence[int] | None,
+        *,
+        repeatable: bool = False,
     ) -> list[Claimed]: ...
 
     async def read_lease(self, topic: str, lease: str) -> list[Event]: ...

@@ -9,11 +9,13 @@ import httpx
 import pytest
 
 from tests.conftest import StartService
+from tests.support.databases import Databases
 from tests.support.groups import Group, counts, data, insist, offsets, publish, publish_keyed, token
 from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
 from tests.support.wait import PATIENCE_SECONDS
+from tests.support.wire import behind_a_wire
 
 
 @pytest.fixture
@@ -161,6 +163,22 @@ async def test_s23_a_repeated_claim_whose_answer_was_lost_gets_the_same_lease(
     assert counts(await group.show())["in_flight"] == 2
     other = await group.claim("c2", request_id="r-1")
     assert other["lease"] is None, "the events are c1's until its lease ends"
+
+
+async def test_a_claim_whose_answer_is_lost_is_made_again_only_where_it_gets_the_same_lease(
+    start_service: StartService, databases: Databases, dsn: str
+) -> None:
+    async with behind_a_wire(start_service, databases, dsn) as (api, proxy):
+        often = await Group(api.client, "/v1/topics/t", "often").create()
+        once = await Group(api.client, "/v1/topics/t", "once").create(delivery="at_most_once")
+        await publish(api.client, "/v1/topics/t", 1, 2)
+        wanted = {"member": "m", "max_events": 1, "request_id": "r-1"}
+        proxy.cut_answer_to(b"r-1", after=1)
+        assert offsets(insist(await often.raw("POST", "/claim", json=wanted))) == [1]
+        proxy.cut_answer_to(b"r-1", after=1)
+        lost = problem(await once.raw("POST", "/claim", json=wanted), 503, "database_unavailable")
+        assert lost["outcome"] == "unknown"
+        assert offsets(await once.claim()) == [2]
 
 
 async def test_s24_a_member_that_comes_back_under_its_name_is_served_at_once(

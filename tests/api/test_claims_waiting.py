@@ -110,10 +110,10 @@ async def test_many_who_wait_ask_the_database_as_one_and_hold_no_connection(
 ) -> None:
     asked = 0
 
-    async def counted(self: GroupStore, *arguments: Any) -> list[Claimed]:
+    async def counted(self: GroupStore, *arguments: Any, **options: Any) -> list[Claimed]:
         nonlocal asked
         asked += 1
-        return await claim(self, *arguments)
+        return await claim(self, *arguments, **options)
 
     claim = GroupStore.claim
     monkeypatch.setattr(GroupStore, "claim", counted)

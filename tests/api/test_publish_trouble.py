@@ -14,12 +14,12 @@ import httpx
 
 from tests.conftest import Connect, StartService
 from tests.support.api import Api, api_of
-from tests.support.databases import Databases, database_name
+from tests.support.databases import Databases
 from tests.support.problems import problem
-from tests.support.proxy import FaultProxy, Target
 from tests.support.raw import until_left
 from tests.support.service import ThreadService
 from tests.support.wait import quickest, shared, until, until_blocked
+from tests.support.wire import behind_a_wire
 
 HELD_UP_SECONDS = 1.5
 """Whoever waited for the locked log would wait longer: `lock_seconds`, which are 2."""
@@ -283,25 +283,6 @@ async def test_s72_one_key_over_two_replicas_at_once_is_stored_once(start_servic
         await one.create("another")
         elsewhere = await one.client.post("/v1/topics/another/events", json=body, headers=headers)
         assert elsewhere.json()["replayed"] is False
-
-
-@asynccontextmanager
-async def behind_a_wire(
-    start_service: StartService, databases: Databases, dsn: str
-) -> AsyncIterator[tuple[Api, FaultProxy]]:
-    """A service whose pool, and nothing else, goes through a wire that can be cut."""
-    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
-        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
-        service = await start_service(
-            database_url=through,
-            listen_database_url=dsn,
-            pool_min=0,
-            poll_seconds=600,
-            maintenance_seconds=600,
-        )
-        async with api_of(service.base_url) as api:
-            await api.create()
-            yield api, proxy
 
 
 async def test_s73_an_answer_lost_after_the_commit_is_told_and_a_key_makes_repeating_safe(

@@ -33,7 +33,13 @@ class Database:
         self.calls: list[Call] = []
 
     async def claim(
-        self, topic: str, group: str, claims: Sequence[ClaimOptions], partitions: Sequence[int] | None
+        self,
+        topic: str,
+        group: str,
+        claims: Sequence[ClaimOptions],
+        partitions: Sequence[int] | None,
+        *,
+        repeatable: bool = False,
     ) -> list[Claimed]:
         call = Call(group, claims, partitions)
         self.calls.append(call)

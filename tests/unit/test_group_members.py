@@ -107,7 +107,13 @@ class Database:
         return subscription(self.ordering, self.number)
 
     async def claim(
-        self, topic: str, group: str, claims: Sequence[ClaimOptions], partitions: Sequence[int] | None
+        self,
+        topic: str,
+        group: str,
+        claims: Sequence[ClaimOptions],
+        partitions: Sequence[int] | None,
+        *,
+        repeatable: bool = False,
     ) -> list[Claimed]:
         return [self._claim(partitions) for _ in claims]
 
