@@ -2,7 +2,7 @@
  * Removes what no claim or acknowledgement reads any more (positions that are not the newest, leases that
  * are over for ten minutes), ends open leases that expired in groups nobody claims from, so that
  * their events are counted and wake up who waits for them, and returns how many rows and leases that
- * were. Does at most about p_limit of each: call it again until it returns 0.
+ * were. Does at most about p_limit of each, and ends leases of about 20,000 events: call it again until it returns 0.
  *
  * gapless.swept keeps how far it came, so it never walks what it removed before, even while an old
  * transaction keeps vacuum from it; where nothing happened a log costs two index probes. A lease that is not over for
@@ -32,6 +32,8 @@ declare
   v_count bigint;
   v_rows bigint := 0;
   v_expired bigint := 0;
+  v_ended bigint := 0;
+  v_locked integer := 0;
 begin
   if not pg_try_advisory_xact_lock(gapless.lock_key(5, 0, 5)) then
     return 0;
@@ -136,9 +138,10 @@ begin
       select from gapless.find_leases(s.subscription_id, p.id, o.leases) l
       where l.expires_at <= v_now
     )
-    limit 100
   loop
+    exit when v_locked = 100 or v_ended >= 20000;
     continue when not pg_try_advisory_xact_lock(gapless.lock_key(8, v_log.subscription_id, v_log.partition_id));
+    v_locked := v_locked + 1;
     select * into v_subscription from gapless.subscription s where s.subscription_id = v_log.subscription_id;
     v_old := gapless.newest_position(v_log.subscription_id, v_log.partition_id);
     continue when v_subscription.subscription_id is null or v_old.seq is null;
@@ -149,6 +152,7 @@ begin
       perform gapless.append_position(v_new);
       perform gapless.wake_group(v_subscription.subscription_id);
       v_expired := v_expired + cardinality(v_old.leases) - cardinality(v_new.leases);
+      v_ended := v_ended + v_old.in_flight - v_new.in_flight;
     exception when integrity_constraint_violation or data_exception then
       raise warning 'the leases of group "%" in partition % cannot be ended: %', v_subscription.name, v_log.partition_id, sqlerrm;
     end;

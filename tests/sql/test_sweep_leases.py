@@ -1,5 +1,6 @@
 import json
 from datetime import timedelta
+from itertools import pairwise
 
 import asyncpg
 
@@ -16,6 +17,7 @@ from tests.support.subscriptions import (
     drain,
     offsets,
     position,
+    positions,
 )
 
 LONG = timedelta(minutes=11)
@@ -286,6 +288,51 @@ async def test_an_old_snapshot_is_told_though_the_position_after_its_own_was_swe
     await clock.move(LONG)
     assert await sweep(connection) > 0
     assert sorted(await drain(connection)) == [2, 3, 4, 5, 6]
+
+
+async def test_what_expired_at_once_is_ended_in_several_runs(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection)
+    for _ in range(4):
+        await publish_many(connection, 10_000)
+    await create_group(connection, "many", ordering="none")
+    for group in ("one", "two"):
+        await create_group(connection, group)
+    for group in ("many", "many", "many", "many", "one", "two"):
+        assert len(offsets(await claim(connection, 10_000, group, max_bytes=1 << 30))) == 10_000
+    await clock.move(LONG)
+
+    async def in_flight() -> int:
+        groups = ("many", "one", "two")
+        return sum([(await position(connection, group))["in_flight"] for group in groups])
+
+    left = [60_000]
+    while left[-1] > 0:
+        assert await sweep(connection) > 0
+        left.append(await in_flight())
+    assert max(before - after for before, after in pairwise(left)) <= 30_000
+    await counts_agree(connection)
+
+
+async def test_partitions_that_are_locked_keep_no_other_group_from_being_swept(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
+    await create_topic(connection, partitions=101)
+    ids = {group: await create_group(connection, group) for group in ("a", "locked", "z")}
+    for partition in range(101):
+        await publish_many(connection, 1, partition=partition)
+        await claim(connection, 1, "locked", partitions=[partition])
+    for group in ("a", "z"):
+        for partition in (0, 100):
+            await claim(connection, 1, group, partitions=[partition])
+    await clock.move(LONG)
+    holder = await connect("holder")
+    async with holder.transaction():
+        await call(holder, "lock_group", subscription_id=ids["locked"], partitions=list(range(101)))
+        await sweep(connection)
+    for group in ("a", "z"):
+        assert [row["in_flight"] for row in await positions(connection, group)] == [0] * 101
 
 
 async def test_a_group_that_is_broken_keeps_no_other_from_being_swept(
