@@ -296,6 +296,10 @@ GapReason = TypeAliasType(
 )
 
 
+class StartFrame(BaseModel):
+    """`event: start`: its id is where the stream starts. Nothing else."""
+
+
 class GapFrame(BaseModel):
     """`event: gap`: what the stream cannot deliver, from `requested` to before `earliest`.
 
@@ -342,6 +346,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     ChunkReport,
     StoredEvent,
     EventPage,
+    StartFrame,
     GapFrame,
     EndFrame,
     DrainFrame,

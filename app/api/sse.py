@@ -24,6 +24,9 @@ class SseFrames:
     def event(self, event: Event) -> bytes:
         return data_frame(encode_event(event))
 
+    def start(self) -> bytes:
+        return b"event: start\ndata: {}\n\n"
+
     def gap(self, gap: Gap) -> bytes:
         return b"event: gap\ndata: %b\n\n" % msgspec.json.encode(gap._asdict())
 

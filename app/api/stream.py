@@ -16,7 +16,7 @@ from app.api.deps import parts
 from app.api.document import DATABASE, TICKET_PARAMETER, TOPIC, answer, event_stream, header, operation, query
 from app.api.params import Query, check_topic_name, refuse, timestamp, topic_of
 from app.api.routing import unlisted
-from app.api.schemas import DrainFrame, EndFrame, GapFrame, StoredEvent
+from app.api.schemas import DrainFrame, EndFrame, GapFrame, StartFrame, StoredEvent
 from app.api.stream_response import StreamResponse, StreamRoute
 from app.api.traced import receiving
 from app.errors import (
@@ -41,6 +41,8 @@ _ID = "v1.5f0c1f1e2a3b.orders:3:0:1200,payments:8:0:77"
 _FRAMES = """\
 retry: 2134
 id: v1.5f0c1f1e2a3b.orders:3:0:1199,payments:8:0:77
+event: start
+data: {}
 
 id: v1.5f0c1f1e2a3b.orders:3:0:1200,payments:8:0:77
 data: {"topic":"orders","partition":0,"offset":1200,"id":"0-1200","source":"/v1/topics/orders",\
@@ -83,7 +85,13 @@ def _operation(operation_id: str, summary: str, parameters: Sequence[dict[str, A
                 "The stream.",
                 event_stream(
                     _FRAMES,
-                    {"message": StoredEvent, "gap": GapFrame, "end": EndFrame, "drain": DrainFrame},
+                    {
+                        "message": StoredEvent,
+                        "start": StartFrame,
+                        "gap": GapFrame,
+                        "end": EndFrame,
+                        "drain": DrainFrame,
+                    },
                 ),
             )
         },
@@ -105,8 +113,9 @@ def _operation(operation_id: str, summary: str, parameters: Sequence[dict[str, A
 @router.get("/v1/stream", **_operation("follow_topics", "Follow several topics", [_TOPICS]))
 async def follow_topics(request: Request) -> Response:
     """Frames without an `event` field are events; each `id` is the position in all topics after it.
-    `gap` tells what retention removed, that the database was restored (`epoch`), or that the topic was
-    deleted and made anew (`topic`); `end` that a topic was deleted; `drain` that the client should come back.
+    `start` tells by its `id` where the stream starts; `gap` what retention removed, that the database was
+    restored (`epoch`), or that the topic was deleted and made anew (`topic`); `end` that a topic was deleted;
+    `drain` that the client should come back.
 
     A browser has six connections for each host, so follow all topics on one stream. Without an event id a
     topic starts at its newest event.

@@ -137,7 +137,9 @@ class Tail:
         lines: list[bytes] = []
         last_id = self._id
         for frame in frames:
-            if frame.event:
+            if frame.event == "start":
+                pass  # it only moves the id
+            elif frame.event:
                 self._control(frame)
             elif frame.data is not None:
                 # A line end inside JSON is white space; on one line it must be another.

@@ -81,12 +81,14 @@ export class Hub {
     source.onopen = () => {
       this.#retry = FIRST_RETRY_MILLISECONDS;
       this.#become("live");
-      // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch. The stream
-      // may bring the same, as the browser comes back to the id that an opening told it, which shows in no message.
+      // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch.
       if (from === "latest") this.#tell(this.#unnamed(), { kind: "joined" });
     };
     source.onmessage = (message) => this.#take(message);
     source.onerror = () => this.#trouble(source, from);
+    source.addEventListener("start", ({ lastEventId }) => {
+      this.#lastId = lastEventId;
+    });
     for (const kind of ["gap", "end", "drain"]) {
       source.addEventListener(kind, ({ data, lastEventId }) => {
         this.#lastId = lastEventId || this.#lastId;

@@ -41,13 +41,19 @@ class Follow:
             self._watchlist.left(lane.watched, now)
 
     def opening(self) -> bytes:
-        """What is missing from where the client was, or else where it is: it can come back to that
-        even if no event arrives."""
+        """What is missing from where the client was, then where it is: it can come back to that even if
+        no event arrives.
+
+        Only that has an id, as the position is beyond all gaps: with one of them, a client whose
+        connection breaks there would never be told of the next.
+        """
         gaps = [
-            lane.gap(gap) for lane, plan in zip(self._lanes, self._plans, strict=True) for gap in plan.gaps
+            lane.announce(gap)
+            for lane, plan in zip(self._lanes, self._plans, strict=True)
+            for gap in plan.gaps
         ]
         ends = [self._frames.end(gone.topic) for gone in self._gone]
-        return b"".join(gaps + ends) if gaps else b"".join([self._id_line() + b"\n", *ends])
+        return b"".join([*gaps, self._id_line() + self._frames.start(), *ends])
 
     def told(self) -> Told:
         events, gaps = 0, []

@@ -116,14 +116,15 @@ class Lane:
         self.events += len(page.frames)
         return b"".join(data)
 
-    def gap(self, gap: Gap) -> bytes:
-        """Announce what is missing; the position is beyond it afterwards."""
+    def announce(self, gap: Gap) -> bytes:
+        """Say what is missing, without an id."""
         self.gaps.append(gap.reason)
-        self._move(gap.partition, max(self._seen[gap.partition], gap.earliest - 1))
-        return self._id_line() + self._frames.gap(gap)
+        return self._frames.gap(gap)
 
     def _gap(self, partition: int, requested: int, earliest: int) -> bytes:
-        return self.gap(Gap("trimmed", self._topic.name, partition, requested, earliest))
+        self._move(partition, earliest - 1)
+        gap = Gap("trimmed", self._topic.name, partition, requested, earliest)
+        return self._id_line() + self.announce(gap)
 
     def _find_place(self) -> None:
         """Go on in the ring if it holds what comes next, otherwise first read up to its end."""

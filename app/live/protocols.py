@@ -118,6 +118,9 @@ class Frames(Protocol):
     def event(self, event: Event) -> bytes:
         """A whole frame but for its id line."""
 
+    def start(self) -> bytes:
+        """Where the stream starts is in its id line."""
+
     def gap(self, gap: Gap) -> bytes: ...
 
     def end(self, topic: str) -> bytes: ...

@@ -150,9 +150,13 @@ export class Dashboard {
         last = message.lastEventId;
         watcher.onEvent(JSON.parse(message.data) as StoredEvent, last);
       };
-      source.addEventListener("gap", (message: MessageEvent<string>) =>
-        watcher.onGap?.(JSON.parse(message.data) as GapFrame),
-      );
+      source.addEventListener("start", (message: MessageEvent<string>) => {
+        last = message.lastEventId;
+      });
+      source.addEventListener("gap", (message: MessageEvent<string>) => {
+        last = message.lastEventId || last;
+        watcher.onGap?.(JSON.parse(message.data) as GapFrame);
+      });
       source.addEventListener("end", () => {
         stop();
         watcher.onEnd?.();

@@ -42,7 +42,8 @@ async def test_s09_headers_and_first_bytes_come_at_once_on_an_empty_topic(api: A
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["x-accel-buffering"] == "no"
     assert first.startswith(b"retry: ")
-    assert re.fullmatch(rb"retry: [0-9]+\nid: v1\.[a-z0-9]{12}\.t:[0-9]+\n\n", first)
+    start = rb"id: v1\.[a-z0-9]{12}\.t:[0-9]+\nevent: start\ndata: {}\n\n"
+    assert re.fullmatch(rb"retry: [0-9]+\n" + start, first)
 
 
 async def test_head_answers_with_the_headers_alone(api: Api) -> None:

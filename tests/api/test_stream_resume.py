@@ -72,8 +72,43 @@ async def test_s18_trimmed_events_are_announced_before_anything_else(api: Api) -
         gap, first = await stream.take(2)
     assert _gap(gap) == _trimmed(requested=101, earliest=501)
     assert offset(first) == 501
-    async with api.stream(last_event_id=gap.last_id) as again:
+    start = first.last_id.removesuffix("501") + "500"
+    async with api.stream(last_event_id=start) as again:
+        assert await again.position() == start
         assert offset(await again.next()) == 501, "a gap is announced once"
+
+
+@pytest.mark.parametrize("reason", ["trimmed", "epoch", "topic"])
+async def test_a_client_that_is_cut_off_among_gaps_is_told_all_of_them_again(api: Api, reason: str) -> None:
+    await api.create(partitions=2)
+    position = await _filled_in(api, "v1.{epoch}.t:{topic_id}:0:1:1:1")
+    if reason == "epoch":
+        position = position.replace(position.split(".")[1], "0123456789ab")
+    elif reason == "topic":
+        await api.delete()
+        await api.create(partitions=2)
+    for partition in (0, 1):
+        await api.publish(*range(10), partition=partition)
+        if reason == "trimmed":
+            await api.trim(11, partition=partition)
+
+    async def told() -> list[Message]:
+        async with api.stream(last_event_id=position) as stream:
+            gaps = await stream.take(2)
+            assert [(_gap(gap)["reason"], _gap(gap)["partition"]) for gap in gaps] == [
+                (reason, 0),
+                (reason, 1),
+            ]
+            return gaps
+
+    for gap in await told():
+        position = gap.id or position
+        await told()
+    async with api.stream(last_event_id=position) as stream:
+        start = await stream.position()
+    async with api.stream(last_event_id=start) as again:
+        await api.publish("new", partition=1)
+        assert (await again.next()).event == "message", "what was told to the end is not told again"
 
 
 async def test_s18_a_ring_that_still_holds_trimmed_events_does_not_hide_the_gap(api: Api) -> None:
@@ -130,12 +165,12 @@ async def test_an_id_of_another_epoch_is_announced_and_goes_on_where_the_log_all
     await api.publish(1, partition=1)
     elsewhere = await _filled_in(api, "v1.0123456789ab.t:{topic_id}:0:2:1:77")
     async with api.stream(last_event_id=elsewhere) as stream:
-        first, second = await stream.take(2)
-        assert {json.dumps(_gap(m)) for m in (first, second)} == {
+        gaps = await stream.take(2)
+        assert {json.dumps(_gap(m)) for m in gaps} == {
             json.dumps({"reason": "epoch", "topic": "t", "partition": p, "requested": r, "earliest": 1})
             for p, r in ((0, 3), (1, 78))
         }
-        assert second.last_id == await _filled_in(api, "v1.{epoch}.t:{topic_id}:0:2:1:1")
+        assert await stream.position() == await _filled_in(api, "v1.{epoch}.t:{topic_id}:0:2:1:1")
         await api.publish(2, partition=1)
         assert {(json.loads(m.data)["partition"], offset(m)) for m in await stream.take(2)} == {
             (0, 3),
@@ -154,11 +189,11 @@ async def test_a_position_beyond_a_database_that_was_just_put_back_is_announced_
     await connection.execute("delete from gapless.event where log_offset > 1")
     await connection.execute("select gapless.renew_epoch()")
     async with api.stream(last_event_id=position) as stream:
-        gap = await stream.next()
+        start, gap = await stream.position(), await stream.next()
         assert (_gap(gap)["reason"], _gap(gap)["requested"]) == ("epoch", 4)
         await api.publish("new")
         assert offset(await stream.next()) == 2
-    async with api.stream(last_event_id=gap.last_id) as again:
+    async with api.stream(last_event_id=start) as again:
         assert offset(await again.next()) == 2, "the new epoch is told once"
 
 
@@ -173,7 +208,7 @@ async def test_a_topic_made_anew_is_announced_and_read_from_its_start(api: Api, 
     await api.create()
     await api.publish(*range(events))
     async with api.stream(last_event_id=position) as stream:
-        gap = await stream.next()
+        start, gap = await stream.position(), await stream.next()
         assert _gap(gap) == {
             "reason": "topic",
             "topic": "t",
@@ -182,7 +217,7 @@ async def test_a_topic_made_anew_is_announced_and_read_from_its_start(api: Api, 
             "earliest": 1,
         }
         assert [offset(m) for m in await stream.take(events)] == list(range(1, events + 1))
-    async with api.stream(last_event_id=gap.last_id) as again:
+    async with api.stream(last_event_id=start) as again:
         assert offset(await again.next()) == 1, "the new topic is told once"
 
 

@@ -1,14 +1,18 @@
 """The dashboard of `openapi/examples`, compiled and run in a real Chromium against the real service."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.async_api import Page, Route
 
+from tests.conftest import StartService
+from tests.support.access import Keys, bearer
 from tests.support.browser import PATIENCE_MILLISECONDS, launched
 from tests.support.node import MODULES, require_packages, run
+from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
 
 PAGE = """<!doctype html><script type="importmap">
@@ -36,6 +40,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def page(service: ThreadService, compiled: Path) -> AsyncIterator[Page]:
+    async with page_at(service.base_url, compiled) as page:
+        yield page
+
+
+@asynccontextmanager
+async def page_at(base_url: str, compiled: Path) -> AsyncIterator[Page]:
     """A page at the service's own origin, as the service would serve it."""
     files = {
         "/example/": (PAGE, "text/html"),
@@ -47,14 +57,14 @@ async def page(service: ThreadService, compiled: Path) -> AsyncIterator[Page]:
     }
 
     async def serve(route: Route) -> None:
-        body, kind = files[route.request.url.removeprefix(service.base_url)]
+        body, kind = files[route.request.url.removeprefix(base_url)]
         await route.fulfill(body=body, content_type=kind)
 
     async with launched() as browser:
         page = await browser.new_page()
         page.set_default_timeout(PATIENCE_MILLISECONDS)
-        await page.route(f"{service.base_url}/example/**", serve)
-        await page.goto(f"{service.base_url}/example/")
+        await page.route(f"{base_url}/example/**", serve)
+        await page.goto(f"{base_url}/example/")
         await page.wait_for_function("window.dashboard")
         yield page
 
@@ -167,3 +177,40 @@ async def test_a_ticket_is_fetched_for_every_connection(page: Page, service: Thr
     }""")
     await page.wait_for_function("seen.length >= 2")
     assert asked[:3] == ["ticket=t1", "ticket=t1", "last_event_id=p1&ticket=t2"]
+
+
+async def test_what_came_while_a_ticket_was_replaced_is_not_missed_though_no_event_had_come(
+    start_guarded: StartService, keys: Keys, compiled: Path
+) -> None:
+    service = await start_guarded(retry_milliseconds=200)
+    token = await keys.make("admin", "admin")
+    async with (
+        httpx.AsyncClient(base_url=service.base_url, headers=bearer(token)) as client,
+        FaultProxy(Target(port=service.port)) as proxy,
+        page_at(f"http://127.0.0.1:{proxy.port}", compiled) as page,
+    ):
+        await client.put("/v1/topics/orders")
+        await page.evaluate(
+            """token => {
+                window.seen = [];
+                window.begun = 0;
+                window.EventSource = class extends EventSource {
+                    constructor(url) {
+                        super(url);
+                        this.addEventListener("start", () => begun += 1);
+                    }
+                };
+                const held = new dashboard.constructor({ base: location.origin, token });
+                held.follow("orders", { onEvent: (event) => seen.push(event.data) });
+            }""",
+            token,
+        )
+        await page.wait_for_function("begun == 1")
+        proxy.refuse()
+        proxy.cut()
+        await client.post("/v1/topics/orders/events", json={"events": [{"data": "meanwhile"}]})
+        proxy.heal()
+        await page.wait_for_function("begun == 2")
+        await client.post("/v1/topics/orders/events", json={"events": [{"data": "later"}]})
+        await page.wait_for_function("seen.includes('later')")
+        assert await page.evaluate("seen") == ["meanwhile", "later"]

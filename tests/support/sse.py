@@ -33,6 +33,8 @@ class Parser:
         self.retry: int | None = None
         self.comments: list[str] = []
         self.last_id = ""
+        self.begun = False
+        """Whether the stream has said where it starts."""
         self._rest = b""
         self._started = False
         self._fields: list[tuple[str, str]] = []
@@ -89,11 +91,8 @@ class Parser:
     def _dispatch(self) -> list[Message]:
         names = [name for name, _ in self._fields]
         values = dict(self._fields)
-        if names == ["id"]:
-            # Moves the position and dispatches nothing: how a stream says where it begins.
-            self._fields = []
-            self.last_id = values["id"]
-            return []
+        if values.get("event") == "start":
+            return self._begin()
         if "data" not in names:
             raise SseError(f"a frame without data is never dispatched: {self._fields}")
         if names.count("id") > 1 or names.count("event") > 1:
@@ -103,6 +102,16 @@ class Parser:
         self.last_id = values.get("id", self.last_id)
         event = values.get("event") or "message"
         return [Message(event, data, values.get("id"), self.last_id, time.monotonic())]
+
+    def _begin(self) -> list[Message]:
+        """Nobody listens for it, as its id is all that it tells."""
+        names = [name for name, _ in self._fields]
+        if self.begun or names != ["id", "event", "data"] or self._fields[-1] != ("data", "{}"):
+            raise SseError(f"not how a stream starts: {self._fields}")
+        self.begun = True
+        self.last_id = dict(self._fields)["id"]
+        self._fields = []
+        return []
 
 
 class SseClient:

@@ -44,7 +44,9 @@ def test_line_breaks_in_attributes_cannot_forge_a_frame() -> None:
 def test_announcements_have_names_of_their_own() -> None:
     frames = SseFrames()
     gap = frames.gap(Gap("trimmed", "t", 0, 101, 501))
-    messages = Parser().feed(gap + frames.end("t") + PING + DRAIN)
+    parser = Parser()
+    messages = parser.feed(gap + frames.id_line(b"1") + frames.start() + frames.end("t") + PING + DRAIN)
+    assert (parser.begun, parser.last_id) == (True, "1")
     assert [(message.event, json.loads(message.data)) for message in messages] == [
         ("gap", {"reason": "trimmed", "topic": "t", "partition": 0, "requested": 101, "earliest": 501}),
         ("end", {"topic": "t"}),

@@ -35,6 +35,8 @@ def test_a_stream_may_be_split_anywhere(cuts: list[int]) -> None:
     [
         b"dta: 1\n\n",
         b"event: end\n\n",
+        b"id: 1\n\n",
+        b"event: start\ndata: {}\n\n",
         b"id: a\0b\ndata: 1\n\n",
         b"id: 1\nid: 2\ndata: 1\n\n",
         b"retry: soon\n\n",
@@ -46,10 +48,13 @@ def test_what_a_browser_would_drop_is_an_error(frame: bytes) -> None:
         Parser().feed(frame)
 
 
-def test_a_frame_of_an_id_alone_moves_the_position() -> None:
+def test_where_a_stream_starts_moves_the_position_once() -> None:
     parser = Parser()
-    assert parser.feed(b"id: 1\ndata: {}\n\nid: 2\n\n") == [Message("message", "{}", "1", "1")]
-    assert parser.last_id == "2"
+    start = b"id: 2\nevent: start\ndata: {}\n\n"
+    assert parser.feed(b"id: 1\ndata: {}\n\n" + start) == [Message("message", "{}", "1", "1")]
+    assert (parser.begun, parser.last_id) == (True, "2")
+    with pytest.raises(SseError):
+        parser.feed(start)
 
 
 @pytest.mark.parametrize("rest", [b"data: 1", b"data: 1\n", b"data: 1\n\nid: 2\n"])
