@@ -14,9 +14,11 @@ import asyncpg
 import httpx
 import pytest
 
+from app.auth.tokens import new_token
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
 from app.settings import Settings
+from tests.support.access import GUARDED, bearer
 from tests.support.databases import FAST, Databases, database_name
 from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
@@ -24,6 +26,7 @@ from tests.support.service import ThreadService
 from tests.support.wait import PATIENCE_SECONDS, shared, until, until_within
 
 NOTICED_SECONDS = 5.0
+ANSWERED_SECONDS = 5.0
 GREEN_SECONDS = 20.0
 SCRAPED_SECONDS = 8.0
 """Prometheus waits ten by default."""
@@ -233,3 +236,22 @@ async def test_a_database_that_went_silent_is_red_within_seconds(databases: Data
             assert time.monotonic() - begun < shared(SCRAPED_SECONDS)
             proxy.heal()
             await probe.green()
+
+
+async def test_callers_whom_a_silent_database_would_have_to_know_are_answered_in_time_too(
+    databases: Databases, dsn: str
+) -> None:
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        async with probed(Settings(database_url=through, **GUARDED)) as probe:
+            await probe.green()
+            proxy.blackhole()
+
+            async def red() -> bool:
+                begun = time.monotonic()
+                answer = await probe.client.get("/readyz", headers=bearer(new_token()))
+                assert time.monotonic() - begun < shared(ANSWERED_SECONDS)
+                assert "checks" not in answer.json()
+                return answer.status_code == 503
+
+            assert await until(red)
