@@ -21,8 +21,10 @@ ETAG_HEADERS = {"ETag": header_answer("Changes with the answer.", _EXAMPLE)}
 
 
 def is_known(request: Request, etag: str) -> bool:
-    """Whether If-None-Match names the ETag, weak or strong."""
-    known = request.headers.get("if-none-match", "")
+    """Whether If-None-Match names the ETag, weak or strong, or `*`, which is any."""
+    known = ",".join(request.headers.getlist("if-none-match"))
+    if known.strip() == "*":
+        return True
     return etag.removeprefix("W/") in (tag.strip().removeprefix("W/") for tag in known.split(","))
 
 

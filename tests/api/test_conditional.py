@@ -24,10 +24,12 @@ async def test_an_answer_that_has_not_changed_is_304_without_a_body(
         first = await http.get(path)
         assert first.headers["cache-control"] == "private, no-cache"
         etag = first.headers["etag"]
-        for known in (etag, etag.removeprefix("W/"), f'"other", {etag}'):
+        for known in (etag, etag.removeprefix("W/"), f'"other", {etag}', "*"):
             again = await asked_again(http, path, known)
             assert (again.status_code, again.content) == (304, b"")
             assert again.headers["etag"] == etag
+        lines = [("If-None-Match", '"other"'), ("If-None-Match", etag)]
+        assert (await http.get(path, headers=lines)).status_code == 304
         assert (await asked_again(http, path, 'W/"other"')).json() == first.json()
 
 
