@@ -37,7 +37,7 @@ class Arrivals:
         first = events[0].offset
         if first > cursor.tip + 1:
             gap = Gap("trimmed", watched.topic.name, partition, cursor.tip + 1, first)
-            ring.append(partition, first - 1, self._frames.gap(gap))
+            ring.append(partition, first - 1, self._frames.gap(gap), events=0)
             self._metrics.gap(gap.reason, watched.followers)
         size = 0
         for event in events:

@@ -84,7 +84,7 @@ class Lane:
         while self._target is None and self._index < self._ring.end:
             if self._alone and self._shared_seen is not None:
                 chunk = self._ring.chunk(self._index, self._shared_seen, max_bytes)
-                self.events += chunk.index - self._index
+                self.events += chunk.events
                 self._index, self._shared_seen, self._mark = chunk.index, chunk.seen, None
                 return chunk.data
             if data := self._compose(max_bytes):
@@ -148,7 +148,7 @@ class Lane:
             if entry.offset > self._seen[entry.partition]:
                 self._move(entry.partition, entry.offset)
                 data.append(self._id_line() + entry.body)
-        self.events += len(data)
+                self.events += entry.events
         self._index += len(entries)
         self._align()
         return b"".join(data)

@@ -19,12 +19,15 @@ SHARED_CHUNKS = 64
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One frame; its id line ends at `body_at`. `offset` is what its reader has consumed after it."""
+    """One frame; its id line ends at `body_at`. `offset` is what its reader has consumed after it, `events`
+    how many it brings: one, or none if it tells of a gap.
+    """
 
     partition: int
     offset: int
     frame: bytes
     body_at: int
+    events: int
 
     @property
     def body(self) -> bytes:
@@ -37,6 +40,7 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
     data: bytes
     index: int
     seen: Sequence[int]
+    events: int
 
 
 class Ring:
@@ -66,11 +70,11 @@ class Ring:
         """Bytes held, bookkeeping included."""
         return self._ends[-1] - self._evicted_bytes if self._ends else 0
 
-    def append(self, partition: int, offset: int, body: bytes) -> None:
+    def append(self, partition: int, offset: int, body: bytes, events: int = 1) -> None:
         self._mark.move(partition, offset)
         line = self._frames.id_line(event_id(self.epoch, (self._mark,)))
         frame = line + body
-        self._entries.append(Entry(partition, offset, frame, len(line)))
+        self._entries.append(Entry(partition, offset, frame, len(line), events))
         before = self._ends[-1] if self._ends else self._evicted_bytes
         self._ends.append(before + len(frame) + ENTRY_OVERHEAD_BYTES)
         self.seen[partition] = offset
@@ -128,7 +132,7 @@ class Ring:
         for entry in entries:
             after[entry.partition] = entry.offset
         data = entries[0].frame if len(entries) == 1 else b"".join([entry.frame for entry in entries])
-        return Chunk(data, stop, tuple(after))
+        return Chunk(data, stop, tuple(after), sum([entry.events for entry in entries]))
 
     def _stop(self, index: int, max_bytes: int) -> int:
         first = index - self.start

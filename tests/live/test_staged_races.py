@@ -83,6 +83,7 @@ async def test_what_is_trimmed_before_the_tail_has_read_it_is_announced(
         await value(connection, "trim", topic="t", partition=0, before=6)
         live.store.may_ask.set()
         gap, *events = await _messages(stream, 6)
+        assert stream.follow.told().events == 5
     assert (gap.event, json.loads(gap.data)["requested"], json.loads(gap.data)["earliest"]) == ("gap", 1, 6)
     assert gap.last_id.endswith(":0:5")
     assert [json.loads(m.data)["offset"] for m in events] == [6, 7, 8, 9, 10]
