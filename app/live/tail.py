@@ -239,4 +239,8 @@ class Tail:
 
 def _check_partition(topic: Topic, partition: int) -> None:
     if partition >= topic.partitions:
-        raise PartitionNotFound(f"topic {topic.name!r} has {topic.partitions} partitions")
+        raise PartitionNotFound(
+            f'topic "{topic.name}" has no partition {partition}',
+            partition=partition,
+            partitions=topic.partitions,
+        )

@@ -189,9 +189,12 @@ async def test_a_wait_for_a_partition_that_is_not_there_leaves_nothing_watched(
     looking = Inspector(store, watchlist)
     sleeping, arrivals = Sleeping(Listener(settings), watchlist), Arrivals(watchlist, frames)
     tail = Tail(store, sleeping, watchlist, looking, arrivals, poll_seconds=3600)
-    with pytest.raises(PartitionNotFound):
+    with pytest.raises(PartitionNotFound) as refused:
         await tail.wait_beyond("t", 1, 0, asyncio.get_running_loop().time() + PATIENCE_SECONDS)
     assert len(watchlist) == 0
+    with pytest.raises(PartitionNotFound) as by_database:
+        await store.bounds("t", 1)
+    assert (refused.value.detail, refused.value.extra) == (by_database.value.detail, by_database.value.extra)
 
 
 async def _offsets(stream: Stream, count: int) -> list[int]:
