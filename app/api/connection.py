@@ -7,12 +7,14 @@ Nothing is timed where a request arrives at once, as nearly all do; a timer runs
 import asyncio
 import socket
 import struct
+from collections.abc import Collection
 from enum import Enum, auto
 from typing import Any
 from urllib.parse import unquote
 
 import httptools
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -26,6 +28,10 @@ BODY_BYTES_PER_SECOND = 10_000
 """Slower bodies than this are cut, after a time in which any may be slow."""
 LINGER_SECONDS = 5.0
 """For the rest of a refused request: closed at once, the connection would take the answer with it."""
+MAX_WAITING = 100
+"""Requests behind one that is not answered; the piece that brought the last of them may have some more."""
+PIECE_BYTES = 16 * 1024
+"""Parsed at once. A read brings up to 256 kB, in which there is room for more than ten thousand requests."""
 RESET = struct.pack("ii", 1, 0)
 """For `SO_LINGER`: what is only closed lives on in the kernel until the client has read all of it."""
 
@@ -40,8 +46,30 @@ class _Awaited(Enum):
     """It was refused, and is read no more."""
 
 
+class _Flow(FlowControl):
+    """Reads nothing while as much as may waits for requests before it to be answered."""
+
+    def __init__(self, transport: asyncio.Transport, waiting: Collection[tuple[Any, Any]]) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+        self.rest = memoryview(b"")
+        """Was read, and not parsed."""
+
+    @property
+    def has_room(self) -> bool:
+        return (
+            len(self._waiting) < MAX_WAITING
+            and sum(len(cycle.body) for cycle, _ in self._waiting) <= HIGH_WATER_LIMIT
+        )
+
+    def resume_reading(self) -> None:
+        if self.read_paused and not self.rest and self.has_room:
+            super().resume_reading()
+
+
 class Connection(HttpToolsProtocol):
     cycle: Cycle
+    flow: _Flow
 
     def __init__(
         self,
@@ -67,6 +95,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -78,8 +107,12 @@ class Connection(HttpToolsProtocol):
             self._running.message_event.set()
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes | memoryview) -> None:
         if self._awaited is _Awaited.END:
+            return
+        if len(data) > PIECE_BYTES:
+            self.flow.rest = memoryview(data)
+            self._take_rest()
             return
         if self._awaited is not _Awaited.BODY:
             self._head_bytes += len(data)
@@ -151,12 +184,14 @@ class Connection(HttpToolsProtocol):
         if not self._running.keep_alive:  # type: ignore[union-attr]
             self._close()
             return
-        self.flow.resume_reading()
         if self._awaited is _Awaited.BODY:
             self._start_timer(LINGER_SECONDS)
         if self.pipeline:
             self._start(*self.pipeline.pop())
+            self._take_rest()
+            self.flow.resume_reading()
             return
+        self.flow.resume_reading()
         if self._awaited is _Awaited.END:
             self._end()
             return
@@ -220,7 +255,14 @@ class Connection(HttpToolsProtocol):
         self._running = cycle
         self._start_asgi_task(cycle, app)
 
-    def _feed(self, data: bytes) -> None:
+    def _take_rest(self) -> None:
+        while self.flow.rest and self.flow.has_room and self._awaited is not _Awaited.END:
+            piece, self.flow.rest = self.flow.rest[:PIECE_BYTES], self.flow.rest[PIECE_BYTES:]
+            self.data_received(piece)
+        if self.flow.rest:
+            self.flow.pause_reading()
+
+    def _feed(self, data: bytes | memoryview) -> None:
         """Nothing is spoken here but HTTP, and a wish for something else may be ignored (RFC 9110, 7.8).
 
         The parser takes what follows such a head for the other protocol, though it is a body or the next
@@ -276,6 +318,9 @@ class Connection(HttpToolsProtocol):
             self._insist_on_body()
         elif self._refusal and self._running is not None and not self._running.response_started:
             self._start_timer(LINGER_SECONDS)
+        elif self._awaited is _Awaited.HEAD and self.flow.read_paused:
+            # What is missing may wait for us.
+            self._start_timer(self._settings.header_seconds)
         elif self._awaited is _Awaited.HEAD and self._head_bytes:
             self._refuse(408)
         else:
@@ -321,6 +366,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
             return
         self._timed = self._awaited = _Awaited.END
+        self.pipeline.clear()
         self._end()
 
     def _end(self) -> None:
@@ -329,6 +375,7 @@ class Connection(HttpToolsProtocol):
             self.transport.write(refusal)
         if self.transport.can_write_eof():
             self.transport.write_eof()
+        self.flow.rest = memoryview(b"")
         self.flow.resume_reading()
         self._start_timer(LINGER_SECONDS)
 

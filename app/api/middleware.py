@@ -126,7 +126,7 @@ class _Exchange:
             if name == b"content-length":
                 self.length = int(value) if value.isdigit() else 0
             elif name == b"content-type":
-                self.streamed = value.startswith(STREAMED)
+                self.streamed = value.lower().startswith(STREAMED)
             elif name == b"x-request-id":
                 given = value
         self.request_id = (given if _CLEAN_ID.match(given) else os.urandom(8).hex().encode()).decode()

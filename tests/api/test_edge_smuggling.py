@@ -98,6 +98,7 @@ async def test_endless_trailers_are_cut(start_guarded: StartService, keys: Keys,
     for headers, wanted in (([], 401), ([f"Authorization: Bearer {admin}"], 431)):
         async with wired(service) as wire:
             await wire.send(post(CHUNKED, *headers) + b"0\r\n" + b"x: y\r\nz: ")
+            await wire.until_read()
             before = resident()
             with_room = 0
             try:

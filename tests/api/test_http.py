@@ -1,17 +1,23 @@
 """What the service owes to HTTP itself, whatever it is asked for."""
 
+import asyncio
 import json
 import socket
+import time
 from asyncio import to_thread
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import httpx
 import pytest
 
+from app.api.connection import MAX_WAITING, PIECE_BYTES, Connection
 from tests.conftest import StartService
+from tests.support.api import api_of
 from tests.support.rude import Rude
-from tests.support.wait import PATIENCE_SECONDS
+from tests.support.service import ThreadService
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 SOME_MB = 17_000_000
 
@@ -46,6 +52,77 @@ async def test_a_refusal_reaches_who_closes_behind_a_body_that_nobody_reads(
         answer = await to_thread(sent_whole, service.port, request)
         assert answer.startswith(f"HTTP/1.1 {status} ".encode())
         assert b"\r\nconnection: close\r\n" in answer
+
+
+async def test_requests_behind_one_that_waits_are_taken_a_few_at_a_time_and_all_answered(
+    service: ThreadService,
+) -> None:
+    behind = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    count = 8_000
+    async with api_of(service.base_url) as api, Rude(service.port) as rude:
+        await api.create()
+        poll = b"GET /v1/topics/t/events?from=latest&wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        sending = asyncio.create_task(rude.send(poll + behind * count))
+        port = rude.writer.get_extra_info("sockname")[1]
+        await until(lambda: len(_connection(service, port).pipeline) >= MAX_WAITING)
+        await api.publish(1)
+        most = 0
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while rude.received.count(b"HTTP/1.1 200 ") < count + 1:
+                rude.received += await rude.reader.read(65_536)
+                most = max(most, len(_connection(service, port).pipeline))
+        assert await sending
+    assert most < MAX_WAITING + PIECE_BYTES / len(behind) + 1
+
+
+async def test_a_head_that_the_service_does_not_read_on_is_not_late(start_service: StartService) -> None:
+    """It waits behind others, of which the first waits for longer than a head may take to come."""
+    service = await start_service(header_seconds=1)
+    behind = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    async with api_of(service.base_url) as api, Rude(service.port) as rude:
+        await api.create()
+        poll = b"GET /v1/topics/t/events?from=latest&wait=3 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        sending = asyncio.create_task(rude.send(poll + behind * 8_000))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while rude.received.count(b"HTTP/1.1 200 ") < 8_001:
+                data = await rude.reader.read(65_536)
+                assert data, rude.received[-1000:]
+                rude.received += data
+        assert await sending
+
+
+def _connection(service: ThreadService, port: int) -> Connection:
+    connections = cast(set[Connection], service.server.server_state.connections)
+    (found,) = [one for one in tuple(connections) if one.client and one.client[1] == port]
+    return found
+
+
+async def test_a_byte_that_comes_late_of_a_refused_body_keeps_no_connection_open(
+    start_service: StartService,
+) -> None:
+    """It comes when the time of the idle connection is over, and before that of the refused body is."""
+    service = await start_service(header_seconds=2)
+    service.server.config.timeout_keep_alive = 1
+    async with Rude(service.port) as rude:
+        await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await rude.first_answer() == 200
+        await rude.send(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
+        await rude.until_received(b"HTTP/1.1 404 ")
+        await asyncio.sleep(1.5)
+        began = time.monotonic()
+        await rude.send(b"x")
+        assert await rude.answers_to_end() == [200, 404]
+        assert time.monotonic() - began < shared(5)
+
+
+async def test_the_name_of_a_content_type_may_have_capitals(start_service: StartService) -> None:
+    service = await start_service(max_event_bytes=10_000, max_request_bytes=20_000)
+    async with api_of(service.base_url) as api:
+        await api.create()
+        lines = b'{"data":"%s"}\n' % (b"x" * 9_000) * 3
+        headers = {"Content-Type": "Application/X-NDJSON"}
+        answer = await api.client.post("/v1/topics/t/events", content=lines, headers=headers)
+        assert answer.status_code == 200, answer.text
 
 
 async def test_who_asks_by_http_1_0_gets_no_chunks(http: httpx.AsyncClient, topic: str) -> None:
