@@ -117,6 +117,8 @@ def _run(settings: "Settings", listener: socket.socket, migrate: bool) -> None:
     from app.api.server import run
     from app.main import create_app
 
+    # One process shares its metrics with nobody, and a folder would add what an earlier one told.
+    settings = settings.model_copy(update={"metrics_dir": None})
     app = create_app(settings, migrate_first=migrate)
     run(app, listener, lambda: started(app.state.parts.outage.reason), settings)
 

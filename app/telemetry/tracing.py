@@ -137,7 +137,7 @@ class Tracing:
         self.count(span, len(items))
 
     def close(self) -> None:
-        """Send what is left, if the collector takes it soon; the exporter alone would try for half a minute."""
+        """Send what is left, if the collector takes it soon: the exporter would try for half a minute."""
         ending = threading.Thread(target=self._provider.shutdown, daemon=True)
         ending.start()
         ending.join(CLOSE_SECONDS)

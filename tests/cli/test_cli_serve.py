@@ -254,6 +254,16 @@ async def test_serve_migrates_a_database_of_ones_own_when_asked(tmp_path: Path, 
     assert await served.end() == 0
 
 
+async def test_one_process_keeps_its_metrics_to_itself(dsn: str, tmp_path: Path) -> None:
+    """Files would add what an earlier one was to what this one is."""
+    async with (
+        ProcessService({"database_url": dsn, "metrics_dir": tmp_path}) as service,
+        httpx.AsyncClient(base_url=service.base_url) as client,
+    ):
+        assert "process_start_time_seconds" in (await client.get("/metrics")).text
+    assert not list(tmp_path.iterdir())
+
+
 def logged(service: ProcessService, event: str) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in service.output.splitlines() if line.startswith("{")]
     return [line for line in lines if line["event"] == event]

@@ -10,9 +10,10 @@ import pytest
 
 from app.errors import MetricsFolderRefused
 from app.telemetry.prometheus import empty_folder, forget_worker
-from tests.conftest import StartProcess
 from tests.support.cli import GAPLESS, environment
+from tests.support.databases import as_service
 from tests.support.metrics import scrape
+from tests.support.service import UVICORN, ProcessService
 from tests.support.sse import open_stream
 from tests.support.wait import PATIENCE_SECONDS, until
 
@@ -74,9 +75,11 @@ def test_what_is_no_folder_is_said_to_be_none(tmp_path: Path) -> None:
             empty_folder(path)
 
 
-async def test_each_worker_answers_for_all(folder: Path, start_process: StartProcess) -> None:
-    one, two = [await start_process(metrics_dir=folder, metrics_cache_seconds=0) for _ in range(2)]
+async def test_each_worker_answers_for_all(folder: Path, dsn: str) -> None:
+    given = {"database_url": as_service(dsn), "metrics_dir": folder, "metrics_cache_seconds": 0}
     async with (
+        ProcessService(given, UVICORN) as one,
+        ProcessService(given, UVICORN) as two,
         httpx.AsyncClient(base_url=one.base_url, timeout=PATIENCE_SECONDS) as first,
         httpx.AsyncClient(base_url=two.base_url, timeout=PATIENCE_SECONDS) as second,
     ):
