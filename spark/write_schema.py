@@ -23,6 +23,7 @@ WRITE_COLUMNS: Mapping[str, DataType] = {
     "transaction_id": StringType(),
 }
 
+NO_UTF8 = "it is not UTF-8"
 # Python and RFC 3339 have no others.
 FIRST_MICROSECOND = -62_135_596_800_000_000
 LAST_MICROSECOND = 253_402_300_799_999_999
@@ -81,7 +82,23 @@ def _plain_column(name: str, column: pa.Array, first_row: int) -> pa.Array:
         return column.cast(pa.large_binary())
     if name == "headers":
         return _headers(column, first_row)
+    return _texts(name, column, first_row)
+
+
+def _texts(name: str, column: pa.Array, first_row: int) -> pa.Array:
+    """Spark hands on the bytes of files as they are."""
+    if not _valid(column):
+        place = next(place for place in range(len(column)) if not _valid(column.slice(place, 1)))
+        raise RowRefused(first_row + place, NO_UTF8, name)
     return column.cast(pa.large_string())
+
+
+def _valid(column: pa.Array) -> bool:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _times(column: pa.Array, first_row: int) -> pa.Array:
@@ -96,7 +113,11 @@ def _times(column: pa.Array, first_row: int) -> pa.Array:
 
 def _headers(column: pa.Array, first_row: int) -> pa.Array:
     texts: list[str | None] = []
-    for place, pairs in enumerate(column.to_pylist()):
+    for place, found in enumerate(column):
+        try:
+            pairs = found.as_py()
+        except UnicodeDecodeError:
+            raise RowRefused(first_row + place, NO_UTF8, "headers") from None
         if pairs is not None and any(value is None for _, value in pairs):
             raise RowRefused(first_row + place, "a header has no value", "headers")
         # No headers and an empty map are the same to the service.

@@ -29,6 +29,7 @@ from spark.offsets import Positions, admit
 from spark.read_options import read_options
 from spark.transport import TopicState, open_reader
 
+MICROSECONDS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 OURS = re.compile(r"\d{3}-\d{19}-\d{19}\.parquet")
 
 
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     options = {**connection(arguments), "topic": arguments.topic}
     endpoint = read_options(options).endpoint
-    with session_for("gapless-export", arguments.master) as session:
+    with session_for("gapless-export", arguments.master, MICROSECONDS) as session:
         with open_reader(endpoint, ("offset",)) as reader:
             state = reader.state()
         folder = Folder(session, absolute(arguments.dir))
@@ -58,8 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def positions(manifest: Manifest, state: TopicState, allow_gaps: bool) -> tuple[Positions, Positions]:
-    """Where to go on, and where to end; raises if offsets mean something else now, or events are gone."""
+def insist_on_topic(manifest: Manifest, state: TopicState) -> None:
+    """Raises if offsets mean something else now."""
     topic = manifest.topic
     if manifest.created != state.created:
         raise JobError(f"topic {topic} is not the one that was exported, but made at {state.created}")
@@ -68,6 +69,12 @@ def positions(manifest: Manifest, state: TopicState, allow_gaps: bool) -> tuple[
             f"the database of {topic} was put back since the export: offsets may name other events now."
             " Export it to another folder"
         )
+
+
+def positions(manifest: Manifest, state: TopicState, allow_gaps: bool) -> tuple[Positions, Positions]:
+    """Where to go on, and where to end; raises if offsets mean something else now, or events are gone."""
+    topic = manifest.topic
+    insist_on_topic(manifest, state)
     manifest.epoch = manifest.epoch or state.epoch
     start, end = {}, {}
     for partition, (earliest, tip) in enumerate(state.bounds):
@@ -96,7 +103,6 @@ class Export:
         self._moving = f"{FOLDER}/{manifest.topic}/moving"
         self._note = f"{self._moving}/{uuid.uuid4().hex}.json"
         self._before = folder.read(self._name) if folder.exists(self._name) else None
-        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 
     def clear(self) -> None:
         """Remove what a run that did not end has left; raises where other files are there than should be."""
@@ -172,6 +178,9 @@ class Export:
             raise JobError(
                 "another export of this topic into this folder runs at the same time; run it again"
             )
+        # Else another database could be in one step with the one in which the step was planned.
+        with open_reader(read_options(self._options).endpoint, ("offset",)) as reader:
+            insist_on_topic(self._manifest, reader.state())
         self._manifest.steps.append(step)
         self._before = self._manifest.text()
         self._folder.replace(self._name, self._before)

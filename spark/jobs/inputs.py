@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark.jobs.folder import File, files_at, is_hidden, is_pattern
 from spark.jobs.job import JobError, absolute
@@ -20,8 +21,11 @@ _ENDINGS = {
 _PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
 LINE = "value"
 """The column of JSON lines."""
+SHOWN = 120
+"""Characters of a row that an error shows."""
 
-# Chunks are named by task and place: a run on more cores must cut the same files in the same places.
+# Of the session. Chunks are named by task and place: a run on more cores must cut the same files in the same
+# places.
 SPLITS = {
     "spark.sql.files.minPartitionNum": "16",
     "spark.sql.files.maxPartitionBytes": str(128 * 1024 * 1024),
@@ -67,8 +71,6 @@ def rows(
     session: SparkSession, files: Sequence[File], kind: str, paths: Sequence[str], schema: str | None
 ) -> DataFrame:
     """Columns of Parquet and CSV; of JSON the lines as they are."""
-    for name, value in SPLITS.items():
-        session.conf.set(name, value)
     names = [file.path for file in files]
     if kind == "json":
         lines = session.read.text(names)
@@ -82,10 +84,23 @@ def rows(
         # Values stay the text that they are, unless a schema says more: 007 is no number. They may have
         # quotes, doubled, and lines, so a file is one task.
         reader = reader.options(header=True, mode="FAILFAST", columnPruning=False, inferSchema=False)
-        reader = reader.options(escape='"', multiLine=True)
+        # A header that differs from that of the first file, or from the schema, is refused.
+        reader = reader.options(escape='"', multiLine=True, enforceSchema=False)
+        insist_on_utf8(session, names)
     if schema is not None:
         reader = reader.schema(schema)
+    elif kind == "parquet":
+        reader = reader.option("mergeSchema", True)
     return reader.load(names)
+
+
+def insist_on_utf8(session: SparkSession, names: Sequence[str]) -> None:
+    """Of CSV, where Spark would put U+FFFD in the place of what is not."""
+    lines = session.read.text(list(names))
+    unfit = lines.where(~F.is_valid_utf8(LINE)).select("_metadata.file_path", F.make_valid_utf8(LINE)).head()
+    if unfit is not None:
+        path, line = unfit
+        raise JobError(f"{path} is not UTF-8, in this line: {line[:SHOWN]}")
 
 
 def _format(path: str) -> str | None:

@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from spark.java import JavaNotFound
 from spark.offsets import OffsetsChanged
 from spark.options import OptionError
 from spark.session import local_session
@@ -23,6 +24,9 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 # Of what Spark prints around an error of a worker or of its own, the line that says what is wrong.
 OURS = re.compile(
     r"^(?:pyspark\.errors\S+: )?(?:spark\.[\w.]+|builtins\.\w+|\w*Error): (?!An error occurred)(.+)$", re.M
+)
+HEADER = re.compile(
+    r"(?:CSV header does not conform|Number of column in CSV header).+?CSV file: [^\n]+", re.S
 )
 SPARKS = re.compile(r"\[(?:USER_RAISED_EXCEPTION|[A-Z_]+(?:\.[A-Z_]+)*)\] (.+)")
 
@@ -73,14 +77,15 @@ def token() -> dict[str, str]:
 
 
 @contextmanager
-def session_for(name: str, master: str) -> Iterator[SparkSession]:
-    """The session that is there, or one that ends with the job."""
+def session_for(name: str, master: str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """The session that is there, with `conf` for as long as this lasts, or one that ends with the job."""
+    conf = {**MEANING, **(conf or {})}
     session = SparkSession.getActiveSession()
     if session is not None:
         register(session)
-        before = {key: session.conf.get(key) for key in MEANING}
+        before = {key: session.conf.get(key, None) for key in conf}
         try:
-            _set(session, MEANING)
+            _set(session, conf)
             yield session
         finally:
             _set(session, before)
@@ -90,9 +95,9 @@ def session_for(name: str, master: str) -> Iterator[SparkSession]:
         session = SparkSession.builder.appName(name).getOrCreate()
         register(session)
     else:
-        conf = {"spark__executor__heartbeatInterval": "1s", "spark__ui__showConsoleProgress": "false"}
-        session = local_session(master, name, spark__log__level="OFF", **conf)
-    _set(session, MEANING)
+        quiet = {"spark__executor__heartbeatInterval": "1s", "spark__ui__showConsoleProgress": "false"}
+        session = local_session(master, name, spark__log__level="OFF", **quiet)
+    _set(session, conf)
     try:
         yield session
     finally:
@@ -119,6 +124,8 @@ def run(job: Callable[[Sequence[str] | None], int]) -> None:
         OffsetsChanged,
         OptionError,
         ColumnError,
+        JavaNotFound,
+        OSError,
         PySparkException,
         Py4JError,
     ) as error:
@@ -134,6 +141,9 @@ def said(error: Exception) -> str:
     ours = OURS.findall(text)
     if ours:
         return str(ours[-1]).strip()
+    header = HEADER.search(text)
+    if header is not None:
+        return " ".join(header[0].split())
     sparks = SPARKS.findall(text)
     line = sparks[-1] if sparks else next(iter(text.strip().splitlines()), type(error).__name__)
     return re.sub(r" SQLSTATE: \w+$", "", line.strip())

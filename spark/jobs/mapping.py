@@ -1,20 +1,32 @@
 """From rows of files to the columns that the data source writes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from math import inf
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from spark.columns import insist_on_json, members
-from spark.jobs.inputs import LINE
+from spark.jobs.inputs import LINE, SHOWN
 from spark.jobs.job import JobError
 from spark.transport import GaplessError
 
 ATTRIBUTES = ("key", "type", "time", "id", "subject")
 UNFIT = "_unfit"
-SHOWN = 120
-"""Characters of a row that an error shows."""
+# Spark takes a time without a day to be one of today.
+NO_DAY = r"^[\x00-\x20]*(T|\d{1,2}:)"
 JSON_OPTIONS = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -31,7 +43,7 @@ def events(frame: DataFrame, kind: str, fields: Mapping[str, str]) -> DataFrame:
     else:
         found = {attribute: _column(frame, field) for attribute, field in given.items()}
         data = found["data"].cast("string") if "data" in found else _rest(frame, list(given.values()))
-        shown = F.to_json(F.struct(*_names(frame)), JSON_OPTIONS)
+        shown = _row(frame)
     columns = []
     for attribute in ATTRIBUTES:
         if attribute in given:
@@ -48,7 +60,7 @@ def _value(attribute: str, found: Column, field: str, row: Column) -> Column:
     if attribute != "time":
         return found.cast("string")
     time = found.try_cast("timestamp")
-    unfit = found.isNotNull() & time.isNull()
+    unfit = found.isNotNull() & (time.isNull() | found.cast("string").rlike(NO_DAY))
     return F.when(unfit, _refused(f"the field {field!r} is no time", row).cast("timestamp")).otherwise(time)
 
 
@@ -73,20 +85,41 @@ def _column(frame: DataFrame, field: str) -> Column:
     return found
 
 
-def _names(frame: DataFrame) -> list[str]:
-    return [f"`{name}`" for name in frame.columns]
+def _row(frame: DataFrame) -> Column:
+    return F.to_json(F.struct(*[f"`{name}`" for name in frame.columns]), JSON_OPTIONS)
 
 
 def _rest(frame: DataFrame, used: Sequence[str]) -> Column:
-    left = [f"`{name}`" for name in frame.columns if name not in used]
-    return F.to_json(F.struct(*left), JSON_OPTIONS) if left else F.lit("{}")
+    left = [field for field in frame.schema.fields if field.name not in used]
+    data = F.to_json(F.struct(*[f"`{field.name}`" for field in left]), JSON_OPTIONS) if left else F.lit("{}")
+    for field in left:
+        refused = _refused(f"the field {field.name!r} has what is no number of JSON", _row(frame))
+        data = F.when(_beyond_json(F.col(f"`{field.name}`"), field.dataType), refused).otherwise(data)
+    return data
+
+
+def _beyond_json(value: Column, kind: DataType) -> Column:
+    """Whether there is a NaN or an infinity in it, which Spark would write as text."""
+    match kind:
+        case DoubleType() | FloatType():
+            return F.isnan(value) | (F.abs(value) == F.lit(inf))
+        case ArrayType(elementType=below):
+            return F.exists(value, lambda one: _beyond_json(one, below))
+        case MapType(valueType=below):
+            return _beyond_json(F.map_values(value), ArrayType(below))
+        case StructType(fields=fields):
+            inside = [_beyond_json(value.getField(field.name), field.dataType) for field in fields]
+            return reduce(or_, inside, F.lit(False))
+    return F.lit(False)
 
 
 def _of_lines(frame: DataFrame, given: Mapping[str, str]) -> tuple[DataFrame, dict[str, Column], Column]:
     """The data is the line itself, or the text of one member."""
     data = F.col(LINE)
     if "data" in given:
-        data = F.udf(member_text(given["data"].split(".")), StringType(), useArrow=False)(LINE)
+        member = F.udf(member_text(given["data"].split(".")), StringType(), useArrow=False)(LINE)
+        unfit = _refused("what is not UTF-8 is", F.make_valid_utf8(LINE))
+        data = F.when(F.is_valid_utf8(LINE), member).otherwise(unfit)
     paths = {attribute: field.split(".") for attribute, field in given.items() if attribute != "data"}
     if not paths:
         return frame, {}, data
@@ -114,7 +147,7 @@ def member_text(path: Sequence[str]) -> Callable[[str], str | None]:
                     return None
                 start, end, _ = found[step]
                 text = text[start:end]
-        except (ValueError, IndexError):
+        except (ValueError, IndexError, RecursionError):
             raise GaplessError(f"this is no JSON: {line[:SHOWN]}") from None
         return text
 

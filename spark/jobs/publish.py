@@ -7,8 +7,10 @@ the line: user.id, or user.id? if it may be null.
 The same load, run again, publishes nothing twice, also after it was killed: its id is made of the topic and
 of the paths, sizes and times of the files (or give one by --job-id), and the topic remembers what was
 published under it, for a day if not told otherwise (idempotency_seconds). Run it with the same mapping and
---partitions: what differs is refused as soon as it is seen. But what was published with --atomic is not
-known to have been there without it, nor the other way round: it would be published once more.
+--partitions: rows that are cut into other chunks are published once more until the first chunk that differs
+from one of that place, where the job fails. With --atomic it fails before anything is published. But what was
+published with --atomic is not known to have been there without it, nor the other way round: it would be
+published once more.
 """
 
 import argparse
@@ -18,7 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark.jobs.counted import write_counted
-from spark.jobs.inputs import FORMATS, files_of, format_of, job_id, rows
+from spark.jobs.inputs import FORMATS, SPLITS, files_of, format_of, job_id, rows
 from spark.jobs.job import JobError, add_connection, connection, positive, run, say, session_for
 from spark.jobs.mapping import ATTRIBUTES, events
 from spark.jobs.progress import progress
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options["atomic"] = "true"
     if "type" in fields and "type" in options:
         raise JobError("give --type or --type-value, not both")
-    with session_for("gapless-publish", arguments.master) as session:
+    with session_for("gapless-publish", arguments.master, SPLITS) as session:
         files = files_of(session, arguments.path)
         kind = arguments.format or format_of(files)
         if arguments.schema and kind == "json":

@@ -3,12 +3,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from spark.options import Transport
+from spark.publisher import RowRefused
+from spark.write_schema import plain
 from tests.spark.conftest import Way
 from tests.spark.sink import data, events, expected, numbers, write
 from tests.support.log import bounds, call, create_topic, value
@@ -158,6 +161,17 @@ async def test_a_time_outside_the_years_1_to_9999_is_refused_by_its_row(
     assert await data(connection) == []
     write(frame.where(F.col("micros").isNull() | (F.col("micros") != beyond)), write_way)
     assert [event["event_time"] for event in await events(connection)] == [last, None, first]
+
+
+@pytest.mark.parametrize("column", ["data", "key", "headers"])
+def test_text_that_is_not_utf_8_is_refused_by_its_row_and_column(column: str) -> None:
+    values: pa.Array = pa.array([b"1", b"2", "é".encode("latin-1")], pa.binary()).view(pa.string())
+    if column == "headers":
+        values = pa.MapArray.from_arrays([0, 0, 1, 3], pa.array(["a", "b", "c"]), values)
+    columns = {"data": pa.array(["1", "2", "3"]), column: values}
+    with pytest.raises(RowRefused, match=f"row 102, column {column}: it is not UTF-8"):
+        plain(pa.RecordBatch.from_pydict(columns), 100, {})
+    assert plain(pa.RecordBatch.from_pydict(columns).slice(0, 2), 100, {}).num_rows == 2
 
 
 async def test_an_event_has_either_data_or_bytes(

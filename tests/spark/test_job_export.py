@@ -145,23 +145,26 @@ async def test_an_export_that_is_killed_and_run_again_has_every_event_once(
 
 @pytest.mark.parametrize("older", [False, True])
 async def test_an_export_without_its_manifest_or_with_an_older_one_loses_no_file(
-    spark: SparkSession, connection: asyncpg.Connection, subscriber_dsn: str, folder: Path, older: bool
+    spark: SparkSession,
+    connection: asyncpg.Connection,
+    subscriber_dsn: str,
+    folder: Path,
+    tmp_path: Path,
+    older: bool,
 ) -> None:
     await create_topic(connection)
     arguments = ["t", str(folder), "--dsn", subscriber_dsn]
-    named = folder / "_gapless" / "t" / "manifest.json"
     await publish(connection, "1")
     export.main(arguments)
-    before = named.read_text()
+    shutil.copytree(folder / "_gapless", tmp_path / "before")
     await publish(connection, "2")
     export.main(arguments)
     there = exported(spark, folder)
     await publish(connection, "3")
+    await call(connection, "trim", topic="t", partition=0, before=2)
+    shutil.rmtree(folder / "_gapless")
     if older:
-        named.write_text(before)
-    else:
-        await call(connection, "trim", topic="t", partition=0, before=3)
-        shutil.rmtree(folder / "_gapless")
+        shutil.move(tmp_path / "before", folder / "_gapless")
     with pytest.raises(
         JobError, match=r"manifest.json does not name [12] files that are there, such as topic=t/"
     ):

@@ -8,6 +8,7 @@ import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import asyncpg
 import pyspark
@@ -16,7 +17,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark.jobs import publish
+from spark.java import JavaNotFound
+from spark.jobs import export, publish
 from spark.jobs.counted import Outcome
 from spark.jobs.inputs import files_of, rows
 from spark.jobs.job import JobError, said, session_for
@@ -118,6 +120,62 @@ async def test_columns_that_are_not_mapped_become_the_data(
     ]
 
 
+async def test_columns_of_several_files_are_taken_by_name(
+    spark: SparkSession, connection: asyncpg.Connection, publisher_dsn: str, tmp_path: Path
+) -> None:
+    await create_topic(connection)
+    (tmp_path / "a.csv").write_text("id,coupon,total\n1,5,90\n")
+    (tmp_path / "b.csv").write_text("id,total,coupon\n2,80,6\n")
+    job = ["t", "--dsn", publisher_dsn, "--atomic"]
+    for arguments, message in (
+        ([str(tmp_path)], "Header: id, total, coupon Schema: id, coupon, total .*b.csv$"),
+        (
+            [str(tmp_path / "a.csv"), "--schema", "id int, total int, coupon int"],
+            "Header: id, coupon, total Schema: id, total, coupon .*a.csv$",
+        ),
+        (
+            [str(tmp_path / "a.csv"), "--schema", "id int, coupon int"],
+            "Header length: 3, schema size: 2 .*a.csv$",
+        ),
+    ):
+        with pytest.raises((PySparkException, Py4JError)) as failure:
+            publish.main([*job, *arguments])
+        assert re.search(message, said(failure.value))
+    spark.createDataFrame([(1,)], "n int").write.parquet(str(tmp_path / "rows" / "a"))
+    spark.createDataFrame([(2, 3)], "n int, more int").write.parquet(str(tmp_path / "rows" / "b"))
+    publish.main([*job, str(tmp_path / "rows" / "a"), str(tmp_path / "rows" / "b")])
+    assert sorted(await data(connection)) == ['{"n":1,"more":null}', '{"n":2,"more":3}']
+
+
+async def test_values_that_would_be_altered_are_refused(
+    spark: SparkSession, connection: asyncpg.Connection, publisher_dsn: str, tmp_path: Path
+) -> None:
+    await create_topic(connection)
+    (tmp_path / "a.csv").write_bytes("id,name\n1,Ann\n2,José\n".encode("latin-1"))
+    (tmp_path / "a.json").write_bytes('{"v":"José"}\n'.encode("latin-1"))
+    rows = spark.createDataFrame(
+        [(1.5, [(0.5,)], {"a": 1.0}), (2.5, [(float("nan"),)], {"a": 1.0})],
+        "x double, ys array<struct<y:float>>, zs map<string,double>",
+    )
+    rows.write.parquet(str(tmp_path / "rows"))
+    for name, mapping, message in (
+        ("a.csv", [], "a.csv is not UTF-8, in this line: 2,Jos\ufffd"),
+        ("a.json", ["--data", "v"], 'what is not UTF-8 is in this row: {"v":"Jos\ufffd"}'),
+        ("a.json", [], "row 0, column data: it is not UTF-8"),
+        ("rows", [], "the field 'ys' has what is no number of JSON in this row: {\"x\":2.5,"),
+    ):
+        with pytest.raises((JobError, PySparkException, Py4JError)) as failure:
+            publish.main(["t", str(tmp_path / name), *mapping, "--dsn", publisher_dsn, "--atomic"])
+        assert message in said(failure.value)
+    infinite = "select cast('-Infinity' as double) as x"
+    spark.sql(infinite).write.parquet(str(tmp_path / "infinite"))
+    with pytest.raises((PySparkException, Py4JError), match="the field 'x' has what is no number of JSON"):
+        publish.main(["t", str(tmp_path / "infinite"), "--dsn", publisher_dsn])
+    spark.sql("select 1.5d as x, array(0f) as ys, map('a', 1d) as zs").write.parquet(str(tmp_path / "fine"))
+    publish.main(["t", str(tmp_path / "fine"), "--dsn", publisher_dsn])
+    assert await data(connection) == ['{"x":1.5,"ys":[0.0],"zs":{"a":1.0}}']
+
+
 BAD = {
     "no key.json": ('{"a":1}\n', ["--key", "k"], "there is no field 'k'.* in this row: .*a.*1"),
     "no json.json": ("{'a'\n", [], "row 0"),
@@ -127,6 +185,11 @@ BAD = {
         '{"at":"yesterday"}\n',
         ["--time", "at"],
         "the field 'at' is no time in this row: .*yesterday",
+    ),
+    "no day.json": (
+        '{"at":"12:30:45"}\n',
+        ["--time", "at"],
+        "the field 'at' is no time in this row: .*12:30:45",
     ),
     "ragged.csv": ("a,b\n1,2,3\n", [], "Malformed CSV record: 1,2,3"),
     "no column.csv": ("a,b\n1,2\n", ["--id", "c"], "there is no column 'c', only a, b"),
@@ -213,8 +276,13 @@ async def test_a_job_in_a_session_that_is_there_means_utc_and_leaves_it_as_it_wa
     await create_topic(connection)
     (tmp_path / "a.csv").write_text("at,n\n2015-09-12 00:46:00,1\n")
     job = ["t", str(tmp_path / "a.csv"), "--time", "at", "--dsn", publisher_dsn]
-    before = {name: spark.conf.get(name) for name in ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")}
-    theirs = {"spark.sql.session.timeZone": "America/New_York", "spark.sql.ansi.enabled": "false"}
+    theirs = {
+        "spark.sql.session.timeZone": "America/New_York",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.files.minPartitionNum": "3",
+        "spark.sql.parquet.outputTimestampType": "INT96",
+    }
+    before = {name: spark.conf.get(name, None) for name in theirs}
     for name, value in theirs.items():
         spark.conf.set(name, value)
     try:
@@ -222,14 +290,14 @@ async def test_a_job_in_a_session_that_is_there_means_utc_and_leaves_it_as_it_wa
         with pytest.raises(JobError, match="--schema is for"):
             publish.main([*job, "--format", "json", "--schema", "a int"])
         with session_for("job", "local"):
-            assert {name: spark.conf.get(name) for name in theirs} == {
-                "spark.sql.session.timeZone": "UTC",
-                "spark.sql.ansi.enabled": "true",
-            }
+            assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+            assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+        with session_for("job", "local", export.MICROSECONDS):
+            assert spark.conf.get("spark.sql.parquet.outputTimestampType") == "TIMESTAMP_MICROS"
         assert {name: spark.conf.get(name) for name in theirs} == theirs
     finally:
         for name, was in before.items():
-            spark.conf.set(name, str(was))
+            spark.conf.unset(name) if was is None else spark.conf.set(name, was)
     [event] = await events(connection)
     assert event["event_time"] == datetime(2015, 9, 12, 0, 46, tzinfo=UTC)
 
@@ -259,6 +327,10 @@ def test_a_job_that_fails_says_why_in_one_line(
     with pytest.raises(SystemExit, match="1"):
         jobs_run(lambda _: publish.main(["t", str(missing)]))
     assert capsys.readouterr().err == f"error: there is no file at {missing}\n"
+    for error in (JavaNotFound("Spark needs Java"), OSError("cannot move it")):
+        with pytest.raises(SystemExit, match="1"):
+            jobs_run(Mock(side_effect=error))
+        assert capsys.readouterr().err == f"error: {error}\n"
 
 
 def test_a_load_that_does_not_add_up_is_an_error() -> None:
