@@ -1,5 +1,6 @@
 """The transport `direct`: reads from the database, as a role that may read and nothing else."""
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +18,7 @@ from spark.offsets import another_topic
 from spark.options import Endpoint
 from spark.patience import Patience
 from spark.publisher import Unavailable
-from spark.transport import Bounds, GaplessError, Reader, TopicNotFound, TopicState, Trimmed
+from spark.transport import Bounds, GaplessError, Reader, TopicState, Trimmed, no_topic
 
 T = TypeVar("T")
 
@@ -26,6 +27,13 @@ FIRST_FETCH_EVENTS = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 """A slice is cut after this much, and the next one is smaller."""
 PATIENCE_SECONDS = 30.0
+CONTACT_SECONDS = 5.0
+"""For a database that never answered: as likely its address is wrong."""
+# What PostgreSQL and PgBouncer say, in English; in other languages they have the shorter patience.
+FOR_A_MOMENT = re.compile(
+    "starting up|shutting down|in recovery|not (yet |currently )?accepting"
+    "|too many|connection slots|no more connections|try again"
+)
 STATEMENT_SECONDS = 120
 """For a slice, which takes much less than a second where nothing is wrong; roles may have another limit."""
 ANSWER_SECONDS = STATEMENT_SECONDS + 10.0
@@ -71,12 +79,14 @@ _NAMES = {"time": "event_time"}
 
 
 def connect(dsn: str, **more: Any) -> psycopg.Connection:
-    """A connection whose errors are short and name no password."""
+    """A connection whose errors are short and name no password; Unavailable where it may work later."""
     settings = {"client_encoding": "utf8", "prepare_threshold": None, **parameters(dsn), **more}
     try:
         return psycopg.connect(dsn, autocommit=True, **settings)
     except psycopg.Error as error:
-        raise GaplessError(f"cannot connect to the database: {told(error, dsn)}") from None
+        refused = "FATAL" in str(error) and not FOR_A_MOMENT.search(str(error))
+        said = f"cannot connect to the database: {told(error, dsn)}"
+        raise (GaplessError if refused else Unavailable)(said) from None
 
 
 class DatabaseReader(Reader):
@@ -90,7 +100,7 @@ class DatabaseReader(Reader):
         self._sent = tuple(name for name in _KINDS if name in columns)
         self._most = fetch_events or FETCH_EVENTS
         self._fetch = min(FIRST_FETCH_EVENTS, self._most)
-        self._connection = self._connected()
+        self._connection = self._first_connection()
 
     def close(self) -> None:
         self._connection.close()
@@ -201,7 +211,7 @@ class DatabaseReader(Reader):
     def _recover(self, error: psycopg.Error, patience: Patience) -> None:
         """Raises what does not pass; otherwise waits, and connects again if need be."""
         if error.sqlstate == "GP001":
-            raise TopicNotFound(f"there is no topic {self._topic}") from None
+            raise no_topic(self._topic) from None
         lost = isinstance(error, psycopg.OperationalError) or self._connection.closed
         if not (lost or error.sqlstate == "40001"):
             raise GaplessError(f"the database refused: {told(error, self._dsn)}") from None
@@ -219,6 +229,15 @@ class DatabaseReader(Reader):
                     raise Unavailable(str(error)) from None
             else:
                 return
+
+    def _first_connection(self) -> psycopg.Connection:
+        contact, patience = Patience(CONTACT_SECONDS), Patience(PATIENCE_SECONDS)
+        while True:
+            try:
+                return self._connected()
+            except Unavailable as error:
+                if not (patience if FOR_A_MOMENT.search(str(error)) else contact).pause():
+                    raise
 
     def _reconnect(self) -> None:
         self._connection.close()

@@ -18,7 +18,7 @@ from spark.options import Endpoint
 from spark.patience import Patience
 from spark.publisher import Unavailable
 from spark.service_answers import Refusal, refusal_of, unreachable
-from spark.transport import Bounds, GaplessError, Reader, TopicNotFound, TopicState, Trimmed
+from spark.transport import Bounds, GaplessError, Reader, TopicState, Trimmed, no_topic
 
 FETCH_EVENTS = 1_000
 TIMEOUT_SECONDS = 30.0
@@ -158,7 +158,7 @@ class ServiceReader(Reader):
         if refusal.code == "offset_trimmed":
             return Trimmed(query["partition"], query["offset"], refusal.members["earliest"])
         if refusal.code == "topic_not_found":
-            return TopicNotFound(f"there is no topic {self._topic}")
+            return no_topic(self._topic)
         return GaplessError(f"the service refused: {refusal}")
 
 

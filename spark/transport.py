@@ -46,6 +46,10 @@ class TopicNotFound(GaplessError):
     pass
 
 
+def no_topic(topic: str) -> TopicNotFound:
+    return TopicNotFound(f"there is no topic {topic}")
+
+
 class Trimmed(GaplessError):
     """Offsets below `earliest` of a partition are gone."""
 

@@ -1,5 +1,6 @@
 """Connections of the transport `direct` end, with an error, where the other side is gone without a word."""
 
+import asyncio
 import select
 import socket
 import threading
@@ -7,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 import asyncpg
+import psycopg
 import pyarrow as pa
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -16,11 +18,12 @@ from spark.connection import DEFAULTS, parameters
 from spark.database import connect
 from spark.options import Endpoint
 from spark.publisher import Unavailable, open_publisher
-from spark.transport import open_reader
+from spark.transport import GaplessError, open_reader
 from tests.spark.conftest import as_role
 from tests.spark.sink import data
 from tests.support.log import create_topic, publish_many
-from tests.support.wait import shared
+from tests.support.ports import free_port
+from tests.support.wait import shared, until
 
 COLUMNS = ("offset", "data")
 
@@ -130,6 +133,58 @@ async def test_a_publish_over_a_connection_without_an_other_side_ends_and_is_sto
     with open_publisher(Endpoint("t", "direct", dsn=as_role(dsn, "gapless_publisher"))) as publisher:
         publisher.publish(rows, 0, None, "k")
     assert await data(connection) == ["1", "2"]
+
+
+async def test_a_database_that_takes_no_connections_for_a_moment_is_waited_for(
+    connection: asyncpg.Connection, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_topic(connection)
+    monkeypatch.setattr(database, "CONTACT_SECONDS", 0.0)
+    failures: list[str] = []
+
+    def noting(dsn: str) -> psycopg.Connection:
+        try:
+            return connect(dsn)
+        except Unavailable as error:
+            failures.append(str(error))
+            raise
+
+    monkeypatch.setattr(database, "connect", noting)
+    name = await connection.fetchval("select quote_ident(current_database())")
+    elsewhere = await asyncpg.connect(dsn, database="postgres")
+    try:
+        await elsewhere.execute(f"alter database {name} allow_connections false")
+        opening = asyncio.create_task(
+            asyncio.to_thread(open_reader, Endpoint("t", "direct", dsn=dsn), COLUMNS)
+        )
+        await until(lambda: failures or opening.done(), shared(20))
+    finally:
+        await elsewhere.execute(f"alter database {name} allow_connections true")
+        await elsewhere.close()
+    with await opening as reader:
+        assert reader.state().bounds == ((1, 0),)
+    assert "not currently accepting connections" in failures[0]
+
+
+async def test_a_database_that_cannot_be_reached_for_a_moment_is_waited_for_and_a_refusal_is_not(
+    connection: asyncpg.Connection, dsn: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_topic(connection)
+    through = through_proxy(dsn, "gapless_subscriber", proxy)
+    tries = 0
+
+    def failing_once(dsn: str) -> psycopg.Connection:
+        nonlocal tries
+        tries += 1
+        return connect(dsn if tries > 1 else make_conninfo(dsn, port=free_port()))
+
+    monkeypatch.setattr(database, "connect", failing_once)
+    with open_reader(Endpoint("t", "direct", dsn=through), COLUMNS) as reader:
+        assert reader.state().bounds == ((1, 0),)
+    tries = 1
+    with pytest.raises(GaplessError, match="does not exist"):
+        open_reader(Endpoint("t", "direct", dsn=make_conninfo(through, dbname="none")), COLUMNS)
+    assert tries == 2
 
 
 def test_connections_notice_that_the_other_side_is_gone(dsn: str) -> None:
