@@ -43,13 +43,18 @@ class Pushed:
         return self.topics is None or topic in self.topics
 
     def narrow(self, reader: Reader, partition: int, first: int, until: int) -> list[Range]:
-        """What is left of a range. `published_at` never decreases along offsets, so it bounds them."""
+        """What is left of a range. `published_at` never decreases along offsets, so it bounds them.
+
+        Where the events of a time may be gone, the range begins where it did, so that they are missed.
+        """
         if self.partitions is not None and partition not in self.partitions:
             return []
         first, until = max(first, self.first), min(until, self.until)
         for time in self.published_from:
             if first < until:
-                first = max(first, reader.offset_at(partition, time))
+                found = reader.offset_at(partition, time)
+                if found > max(first, reader.state().bounds_of(partition).earliest):
+                    first = found
         for time in self.published_before:
             if first < until:
                 until = min(until, reader.offset_at(partition, time))

@@ -1,5 +1,6 @@
 """Filters on where and when become ranges of offsets, if asked for; what cannot be is left to Spark."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,11 +9,15 @@ import asyncpg
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.datasource import EqualNullSafe, EqualTo, Filter
+from pyspark.sql.datasource import EqualNullSafe, EqualTo, Filter, GreaterThanOrEqual
 
+from spark.batch_read import BatchReader
 from spark.filters import Pushed, push
+from spark.offsets import Span
+from spark.reading import DataLoss
+from spark.schema import READ_COLUMNS, spark_schema
 from tests.spark.conftest import Way
-from tests.support.log import create_topic, publish, publish_many
+from tests.support.log import call, create_topic, publish, publish_many
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
@@ -181,6 +186,27 @@ async def test_the_end_is_fixed_by_the_first_action_and_where_filters_are_pushed
         assert spark.read.format("gapless").options(**options).load().count() == 5
     finally:
         spark.conf.set(PUSHDOWN, "true")
+
+
+async def test_events_of_the_time_that_are_gone_are_missed(
+    connection: asyncpg.Connection, read_way: Way
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 10)
+    options = {"topic": "t", **read_way, "startingOffsets": '{"0": 1}', "pushFilters": "true"}
+
+    def spans(since: datetime) -> list[tuple[int, int]]:
+        reader = BatchReader(spark_schema(READ_COLUMNS), options)
+        assert list(reader.pushFilters([GreaterThanOrEqual(("published_at",), since)])) == []
+        return [(span.first, span.until) for span in reader.partitions() if isinstance(span, Span)]
+
+    (since,) = await connection.fetchrow("select published_at from gapless.event where log_offset = 5")
+    await publish(connection, "1")
+    (later,) = await connection.fetchrow("select published_at from gapless.event where log_offset = 11")
+    await call(connection, "trim", topic="t", partition=0, before=8)
+    with pytest.raises(DataLoss, match="offsets 1 to 7 of partition 0 of t are gone"):
+        await asyncio.to_thread(spans, since)
+    assert await asyncio.to_thread(spans, later) == [(11, 12)]
 
 
 @pytest.mark.parametrize("one", [EqualTo, EqualNullSafe], ids=["equal", "equal or both null"])
