@@ -27,7 +27,7 @@ class BatchReader(DataSourceReader):
             raise OptionError(
                 "maxOffsetsPerTrigger", options["maxOffsetsPerTrigger"], "nothing, only in a stream"
             )
-        self._columns = columns_of(schema)
+        self._columns = columns_of(schema, self._options.columns)
         self._pushed = Pushed()
         # Spark keeps what one scan of a frame has pushed for all its scans, so only who asks gets it.
         if self._options.push_filters:

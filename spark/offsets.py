@@ -20,8 +20,8 @@ class OffsetsChanged(Exception):
 
 def another_topic(topic: str, created: str) -> OffsetsChanged:
     return OffsetsChanged(
-        f"topic {topic} was deleted and another one made under its name, at {created}: offsets of the old one"
-        " mean nothing in it. Start anew, a stream with another checkpoint"
+        f"topic {topic}, made at {created}, is not the one that the offsets are of, which was deleted or has"
+        " another name: they mean nothing in it. Start anew, a stream with another checkpoint"
     )
 
 
@@ -29,9 +29,11 @@ def another_topic(topic: str, created: str) -> OffsetsChanged:
 class Span(InputPartition):
     """Offsets `first` to `until` - 1 of a partition: what one task reads.
 
-    `created` tells the topic from another one that gets its name before the task runs.
+    `created` tells the topic from another one that gets its name before the task runs, `epoch` its database
+    from one that was put back.
     """
 
+    epoch: str
     created: str
     partition: int
     first: int
@@ -96,7 +98,9 @@ def split(spans: list[Span], min_partitions: int | None) -> list[Span]:
     for span in spans:
         pieces = min(len(span), ceil(len(span) * min_partitions / total))
         edges = [span.first + len(span) * piece // pieces for piece in range(pieces + 1)]
-        found += [Span(span.created, span.partition, first, until) for first, until in pairwise(edges)]
+        found += [
+            Span(span.epoch, span.created, span.partition, first, until) for first, until in pairwise(edges)
+        ]
     return found
 
 

@@ -22,7 +22,8 @@ Position = int | datetime | dict[int, int]
 @dataclass(frozen=True)
 class ReadOptions:
     endpoint: Endpoint
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    """None where they are not chosen."""
     start: Position | None
     """None where it is not given: a batch then starts at the earliest event, a stream at the latest."""
     end: Position | None
@@ -67,9 +68,9 @@ def parse_time(name: str, text: str) -> datetime:
         raise OptionError(name, text, f"{TIME}, in the years 1 to 9999 of UTC") from None
 
 
-def _columns(text: str | None) -> tuple[str, ...]:
+def _columns(text: str | None) -> tuple[str, ...] | None:
     if text is None:
-        return READ_COLUMNS
+        return None
     names = [name.strip() for name in text.split(",")]
     if not set(names) <= set(READ_COLUMNS) or len(set(names)) < len(names):
         raise OptionError("columns", text, f"a comma-separated choice of {', '.join(READ_COLUMNS)}")

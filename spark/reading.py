@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from spark.offsets import Positions, Span, another_topic
+from spark.offsets import OffsetsChanged, Positions, Span, another_topic
 from spark.options import Endpoint, OptionError
 from spark.read_options import EARLIEST, LATEST, Position, ReadOptions
 from spark.transport import GaplessError, Reader, TopicState, Trimmed, open_reader
@@ -83,7 +83,7 @@ def readable(
         first, earliest = start[partition], state.bounds_of(partition).earliest
         if first < min(earliest, until):
             first = passed_over(topic, partition, first, min(earliest, until), fail_on_data_loss)
-        spans.append(Span(state.created, partition, first, until))
+        spans.append(Span(state.epoch, state.created, partition, first, until))
     return spans
 
 
@@ -103,6 +103,24 @@ def insist_on_topic(topic: str, created: str, state: TopicState) -> None:
         raise another_topic(topic, state.created)
 
 
+def insist_on_epoch(topic: str, epoch: str | None, state: TopicState, fail_on_data_loss: bool) -> None:
+    """None is that of checkpoints that have none."""
+    if epoch not in (None, state.epoch):
+        changed(
+            f"the database of {topic} was restored or failed over since offsets were noted (epoch {epoch},"
+            f" now {state.epoch}): the same offsets may name other events",
+            fail_on_data_loss,
+        )
+
+
+def changed(what: str, fail_on_data_loss: bool) -> None:
+    if fail_on_data_loss:
+        raise OffsetsChanged(
+            f"{what}. Start anew, a stream with another checkpoint, or go on with failOnDataLoss=false"
+        )
+    log.warning("%s; going on", what)
+
+
 def read_span(
     endpoint: Endpoint,
     columns: tuple[str, ...],
@@ -112,12 +130,20 @@ def read_span(
 ) -> Iterator["pa.RecordBatch"]:
     """Every event of the span, or an error, or a warning for those that are gone."""
     with open_reader(endpoint, columns, fetch_events) as reader:
-        insist_on_topic(endpoint.topic, span.created, reader.state())
+
+        def insist() -> None:
+            state = reader.state()
+            insist_on_topic(endpoint.topic, span.created, state)
+            insist_on_epoch(endpoint.topic, span.epoch, state, fail_on_data_loss)
+
+        insist()
         at = span.first
         while at < span.until:
             try:
                 for batch in reader.read(span.partition, at, span.until):
                     at += batch.num_rows
+                    if at == span.until:
+                        insist()
                     yield batch
             except Trimmed as trimmed:
                 at = passed_over(

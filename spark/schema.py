@@ -48,12 +48,27 @@ def arrow_schema(columns: tuple[str, ...]) -> pa.Schema:
     return to_arrow_schema(spark_schema(columns), timezone="UTC")
 
 
-def columns_of(schema: StructType) -> tuple[str, ...]:
-    """The columns that a schema asks for; it may leave some out, in any order, but not change a type."""
+def columns_of(schema: StructType, chosen: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """The columns that a schema asks for; it may leave some out, in any order, but not change a type.
+
+    `chosen` are those of the option `columns`.
+    """
+    if not schema.fields:
+        raise OptionError("schema", "without columns", f"some of {', '.join(READ_COLUMNS)}")
     for field in schema.fields:
         if field.name not in _TYPES:
             raise OptionError("schema", field.name, f"some of {', '.join(READ_COLUMNS)}")
-        if field.dataType != _TYPES[field.name]:
-            given, wanted = field.dataType.simpleString(), _TYPES[field.name].simpleString()
-            raise OptionError("schema", f"{field.name} {given}", f"{field.name} {wanted}")
+        wanted = f"{field.name} {_TYPES[field.name].simpleString()}"
+        if _with_nulls(field.dataType) != _TYPES[field.name]:
+            raise OptionError("schema", f"{field.name} {field.dataType.simpleString()}", wanted)
+        if not field.nullable or field.dataType != _TYPES[field.name]:
+            raise OptionError("schema", f"{wanted} without nulls", f"{wanted} that may have nulls")
+    if chosen is not None and set(chosen) != set(schema.names):
+        raise OptionError(
+            "columns", ",".join(chosen), f"{','.join(schema.names)}, as the schema that is given"
+        )
     return tuple(schema.names)
+
+
+def _with_nulls(kind: DataType) -> DataType:
+    return MapType(kind.keyType, kind.valueType) if isinstance(kind, MapType) else kind

@@ -41,14 +41,16 @@ class GaplessDataSource(DataSource):
         startingTimestamp, endingTimestamp
                           Instead: the first event published at or after a time, RFC 3339 with a zone.
         maxOffsetsPerTrigger
-                          Events in a micro-batch at most, shared by what waits in each partition.
+                          Events in a micro-batch at most, shared by what waits in each partition. It may end
+                          in the middle of a transaction, as may endingOffsets.
         minPartitions     Tasks at least; by default a task for each partition of the topic that has events.
         failOnDataLoss    true (default): events that retention or a trim took before they were read, and
                           a database that was put back, fail the query and are named. false: they are
                           warned of. A topic that was deleted and made anew always fails a stream, and so
                           does a micro-batch that was published, and lost events before it ran again.
         columns           Those to read, as in "offset,key,data". Spark does not tell a Python source which
-                          ones a query needs: all that are named here are read.
+                          ones a query needs: all that are named here are read. Beside a schema that is given
+                          it must name the same ones.
         fetchEvents       Events in a request: to the service 1,000 at most, to the database 20,000 if not
                           given; fewer where they are large.
         pushFilters       true, of batches only: filters on topic, partition, offset and published_at become
@@ -60,7 +62,8 @@ class GaplessDataSource(DataSource):
 
     Columns are topic, partition, offset, id, source, type, subject, time, key, headers (values that are no
     strings as JSON), data (the JSON text as it was published), transaction_id, datacontenttype, data_bytes
-    (where the event has no JSON), published_at. A schema that is given may leave some out.
+    (where the event has no JSON), published_at. A schema that is given may leave some out, and all of its
+    columns may have nulls.
 
     Where the session has spark.sql.python.filterPushdown.enabled, Spark itself fails on comparisons with
     times outside the years 1 to 9999.
@@ -79,10 +82,17 @@ class GaplessDataSource(DataSource):
 
     Columns are any of key, type, id, source, subject, time, headers, data, data_bytes, datacontenttype,
     transaction_id, with data (JSON text) or data_bytes in each row. Each chunk is published under a key made
-    of query or job, batch, task and place: tasks and micro-batches that run again publish nothing twice.
+    of query or job, batch, task and place: tasks and micro-batches that run again publish nothing twice. They
+    must bring the same rows in the same order, with the same transport, chunkEvents, chunkBytes, source, type
+    and partition: change these only while no batch is unfinished. What foreachBatch writes is a batch job,
+    and needs a name to be known by when it runs again: jobId=f"{query_id}/{batch}".
 
-    Rows of a task keep their order within a partition. By dsn, many rows with keys and no column
-    transaction_id are sorted by partition first, some chunks at a time: tasks wait less for each other.
+    Rows of one key keep the order that they have in their task. By dsn, many rows with keys and no column
+    transaction_id are sorted by partition first, some chunks at a time: tasks wait less for each other, and
+    rows without a key may change places.
+
+    Rows with one transaction_id are one transaction where they are neighbours in a task. Scattered ones are
+    several, or refused: repartition("transaction_id").sortWithinPartitions("transaction_id", …) before.
     """
 
     @classmethod
@@ -91,9 +101,9 @@ class GaplessDataSource(DataSource):
 
     def schema(self) -> StructType:
         from spark.read_options import read_options
-        from spark.schema import spark_schema
+        from spark.schema import READ_COLUMNS, spark_schema
 
-        return spark_schema(read_options(self.options).columns)
+        return spark_schema(read_options(self.options).columns or READ_COLUMNS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from spark.batch_read import BatchReader

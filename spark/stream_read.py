@@ -12,10 +12,10 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from spark.offsets import OffsetsChanged, Positions, Span, StreamOffset, admit, split
+from spark.offsets import Positions, Span, StreamOffset, admit, split
 from spark.options import OptionError
 from spark.read_options import LATEST, read_options
-from spark.reading import insist_on_topic, log, read_span, readable, resolve
+from spark.reading import changed, insist_on_epoch, insist_on_topic, read_span, readable, resolve
 from spark.schema import columns_of
 from spark.transport import Reader, TopicState, open_reader
 
@@ -33,7 +33,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 raise OptionError(name, options[name], "nothing, a stream has no end")
         if "pushFilters" in options:
             raise OptionError("pushFilters", options["pushFilters"], "nothing, only in a batch")
-        self._columns = columns_of(schema)
+        self._columns = columns_of(schema, self._options.columns)
         self._reader: Reader | None = None
         self._target: Positions | None = None
 
@@ -123,17 +123,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         offset = StreamOffset.parse(found)
         topic = self._options.endpoint.topic
         insist_on_topic(topic, offset.created, state)
-        if offset.epoch not in (None, state.epoch):
-            self._lost(
-                f"the database of {topic} was restored or failed over since the checkpoint was written (epoch"
-                f" {offset.epoch}, now {state.epoch}): the same offsets may name other events"
-            )
+        insist_on_epoch(topic, offset.epoch, state, self._options.fail_on_data_loss)
         for partition, position in offset.positions.items():
             _, tip = state.bounds_of(partition)
             if position > tip + 1:
-                self._lost(
+                changed(
                     f"the checkpoint is at offset {position} of partition {partition} of {topic}, which ends"
-                    f" at {tip}: the database has lost events, or is another one"
+                    f" at {tip}: the database has lost events, or is another one",
+                    self._options.fail_on_data_loss,
                 )
         return offset
 
@@ -142,8 +139,3 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             partition: min(position, state.bounds_of(partition).tip + 1)
             for partition, position in end.positions.items()
         }
-
-    def _lost(self, what: str) -> None:
-        if self._options.fail_on_data_loss:
-            raise OffsetsChanged(f"{what}. Start with another checkpoint, or go on with failOnDataLoss=false")
-        log.warning("%s; going on", what)

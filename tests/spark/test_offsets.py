@@ -12,7 +12,7 @@ sizes = st.lists(st.integers(0, 1000), min_size=1, max_size=8)
 
 
 def spans_of(counts: list[int]) -> list[Span]:
-    return [Span("then", partition, 7, 7 + count) for partition, count in enumerate(counts)]
+    return [Span("epoch", "then", partition, 7, 7 + count) for partition, count in enumerate(counts)]
 
 
 @given(sizes, st.none() | st.integers(1, 40))

@@ -6,10 +6,13 @@ from collections.abc import Callable
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, MapType, StringType, StructField, StructType
 
+from spark.batch_read import BatchReader
 from spark.options import Endpoint, OptionError
 from spark.read_options import EARLIEST, LATEST, read_options
 from spark.schema import READ_COLUMNS
+from spark.stream_read import StreamReader
 from spark.transport import GaplessError, open_reader
 from spark.write_options import write_options
 
@@ -30,7 +33,7 @@ def test_names_do_not_depend_on_case_and_those_of_spark_are_let_through() -> Non
 
 def test_what_is_not_given_has_its_default() -> None:
     options = read_options(URL)
-    assert options.columns == READ_COLUMNS
+    assert options.columns is None
     assert (options.start, options.end, options.min_partitions, options.fetch_events) == (None,) * 4
     assert (options.fail_on_data_loss, options.push_filters) == (True, False)
 
@@ -130,14 +133,18 @@ def test_the_value_of_an_unknown_option_is_not_quoted(read: Callable[[dict[str, 
         "host=127.0.0.1 port=1 password=hunter2 sslmode=hunter2",
     ],
 )
-def test_no_part_of_a_password_is_in_what_the_driver_says(dsn: str) -> None:
+def test_no_part_of_a_password_is_in_what_the_driver_says(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark.database.CONTACT_SECONDS", 0.0)
     with pytest.raises((OptionError, GaplessError)) as caught:
         open_reader(read_options({"topic": "t", "dsn": dsn}).endpoint, READ_COLUMNS)
     assert "hun" not in str(caught.value)
     assert "ter2" not in str(caught.value)
 
 
-def test_other_reasons_are_told_also_where_user_and_password_are_the_same() -> None:
+def test_other_reasons_are_told_also_where_user_and_password_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("spark.database.CONTACT_SECONDS", 0.0)
     endpoint = read_options({"topic": "t", "dsn": "postgresql://me:me@127.0.0.1:1/me"}).endpoint
     with pytest.raises(GaplessError, match=r"cannot connect to the database: .*refused"):
         open_reader(endpoint, READ_COLUMNS)
@@ -163,6 +170,28 @@ def test_equal_bounds_are_allowed() -> None:
     time = "2026-11-27T23:20:00Z"
     options = read_options({**URL, "startingTimestamp": time, "endingTimestamp": time})
     assert options.start == options.end
+
+
+def test_a_schema_that_no_task_could_keep_is_refused() -> None:
+    texts = MapType(StringType(), StringType(), valueContainsNull=False)
+    for schema, said in (
+        (StructType([]), "option schema is 'without columns'"),
+        (StructType([StructField("offset", LongType(), False)]), "'offset bigint without nulls'"),
+        (StructType([StructField("headers", texts)]), "'headers map<string,string> without nulls'"),
+    ):
+        for reader in (BatchReader, StreamReader):
+            with pytest.raises(OptionError, match=said):
+                reader(schema, URL)
+
+
+def test_columns_that_are_not_those_of_the_schema_are_refused() -> None:
+    schema = StructType([StructField("offset", LongType()), StructField("key", StringType())])
+    for reader in (BatchReader, StreamReader):
+        reader(schema, {**URL, "columns": "key, offset"})
+        with pytest.raises(
+            OptionError, match="option columns is 'offset'; allowed: offset,key, as the schema"
+        ):
+            reader(schema, {**URL, "columns": "offset"})
 
 
 def test_wrong_options_fail_before_anything_is_read(spark: SparkSession) -> None:

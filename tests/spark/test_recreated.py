@@ -1,4 +1,4 @@
-"""A topic that is deleted and made anew while it is read: nothing of the new one passes for the old."""
+"""A topic, or its database, becomes another one while it is read: nothing of it passes for the old one."""
 
 import asyncio
 
@@ -27,9 +27,11 @@ async def made_anew(connection: asyncpg.Connection, count: int) -> None:
         await publish_many(connection, count)
 
 
-async def created(endpoint: Endpoint) -> str:
+async def span_of(endpoint: Endpoint) -> Span:
+    """Of 100 events."""
     with open_reader(endpoint, COLUMNS) as reader:
-        return (await asyncio.to_thread(reader.state)).created
+        state = await asyncio.to_thread(reader.state)
+    return Span(state.epoch, state.created, 0, 1, 101)
 
 
 @pytest.mark.parametrize("events_of_the_new_one", [0, 50, 100, 200])
@@ -39,8 +41,7 @@ async def test_a_task_fails_before_its_last_batch(
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 100)
-    span = Span(await created(endpoint), 0, 1, 101)
-    batches = read_span(endpoint, COLUMNS, 10, fail_on_data_loss, span)
+    batches = read_span(endpoint, COLUMNS, 10, fail_on_data_loss, await span_of(endpoint))
     seen = (await asyncio.to_thread(next, batches)).num_rows
     await made_anew(connection, events_of_the_new_one)
 
@@ -49,7 +50,7 @@ async def test_a_task_fails_before_its_last_batch(
         for batch in batches:
             seen += batch.num_rows
 
-    with pytest.raises(OffsetsChanged, match="was deleted and another one made under its name"):
+    with pytest.raises(OffsetsChanged, match="is not the one that the offsets are of, which was deleted"):
         await asyncio.to_thread(rest)
     assert seen < 100
 
@@ -69,9 +70,38 @@ async def test_what_was_trimmed_in_the_new_one_is_no_loss_of_the_old(
 ) -> None:
     await create_topic(connection)
     await publish_many(connection, 100)
-    batches = read_span(endpoint, COLUMNS, 10, False, Span(await created(endpoint), 0, 1, 101))
+    batches = read_span(endpoint, COLUMNS, 10, False, await span_of(endpoint))
     await asyncio.to_thread(next, batches)
     await made_anew(connection, 200)
     await call(connection, "trim", topic="t", partition=0, before=150)
     with pytest.raises(OffsetsChanged):
         await asyncio.to_thread(list, batches)
+
+
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+async def test_a_database_that_is_put_back_under_a_task_is_noticed(
+    connection: asyncpg.Connection,
+    endpoint: Endpoint,
+    fail_on_data_loss: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 100)
+    span = await span_of(endpoint)
+    batches = read_span(endpoint, COLUMNS, 10, fail_on_data_loss, span)
+    seen = (await asyncio.to_thread(next, batches)).num_rows
+    await connection.execute("select gapless.renew_epoch()")
+
+    def rest() -> int:
+        events: int = seen + sum(batch.num_rows for batch in batches)
+        return events
+
+    told = "was restored or failed over since offsets were noted"
+    if fail_on_data_loss:
+        with pytest.raises(OffsetsChanged, match=told):
+            await asyncio.to_thread(rest)
+        with pytest.raises(OffsetsChanged, match=told):
+            await asyncio.to_thread(next, read_span(endpoint, COLUMNS, 10, True, span))
+    else:
+        assert await asyncio.to_thread(rest) == 100
+        assert told in caplog.text
