@@ -29,8 +29,17 @@ from spark.postgres_arrays import (
     register,
     values_of,
 )
-from spark.publisher import Conflict, Loader, Place, Published, RowRefused, Span, Unavailable
-from spark.transport import GaplessError, TopicNotFound
+from spark.publisher import (
+    Conflict,
+    Loader,
+    Place,
+    Published,
+    RowRefused,
+    Span,
+    Unavailable,
+    insist_on_partition,
+)
+from spark.transport import GaplessError, no_topic
 
 Rows = list[tuple[Any, ...]]
 
@@ -76,11 +85,7 @@ class DatabasePublisher(Loader):
             self._open.close()
 
     def check(self, partition: int | None) -> None:
-        partitions = self.partitions()
-        if partition is not None and partition >= partitions:
-            raise GaplessError(
-                f"topic {self._topic} has {partitions} partitions, none of them is {partition}"
-            )
+        insist_on_partition(self._topic, self.partitions(), partition)
 
     def partitions(self) -> int:
         ((partitions,),) = self._fetch("select partitions from gapless.get_topic(%(topic)s)", {})
@@ -227,7 +232,7 @@ class DatabasePublisher(Loader):
         state = error.sqlstate or ""
         said = f"the database refused: {_said(error)}"
         if state == "GP001":
-            return TopicNotFound(f"there is no topic {self._topic}")
+            return no_topic(self._topic)
         if state == "GP007":
             return Conflict(said)
         if (

@@ -1,6 +1,6 @@
 """What both ways of publishing offer, and the errors that they have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
@@ -124,6 +124,16 @@ def spans_of(partitions: Sequence[int], offsets: Sequence[int]) -> dict[int, Spa
             Span(offset, offset, 1) if seen is None else Span(seen.first, offset, seen.events + 1)
         )
     return spans
+
+
+def join_spans(to: dict[int, Span], more: Mapping[int, Span]) -> None:
+    for partition, span in more.items():
+        to[partition] = span.join(to[partition]) if partition in to else span
+
+
+def insist_on_partition(topic: str, partitions: int, partition: int | None) -> None:
+    if partition is not None and partition >= partitions:
+        raise GaplessError(f"topic {topic} has {partitions} partitions, none of them is {partition}")
 
 
 def open_publisher(endpoint: Endpoint) -> Publisher:

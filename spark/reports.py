@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.datasource import WriterCommitMessage
 
-from spark.publisher import Conflict, Span, open_loader
+from spark.publisher import Conflict, Span, join_spans, open_loader
 from spark.task_write import ADVICE, TaskReport, patiently
 from spark.transport import GaplessError
 from spark.write_options import WriteOptions
@@ -27,8 +27,7 @@ def summary(reports: Sequence[TaskReport], topic: str) -> str:
     replayed = sum(report.replayed for report in reports)
     spans: dict[int, Span] = {}
     for report in reports:
-        for partition, span in report.spans.items():
-            spans[partition] = span.join(spans[partition]) if partition in spans else span
+        join_spans(spans, report.spans)
     places = ", ".join(
         f"partition {partition}: {span.events} at {span.first} to {span.last}"
         for partition, span in sorted(spans.items())

@@ -1,6 +1,5 @@
 """The transport `http`: publishes by the service's batch endpoint, with the bytes of `data` as they are."""
 
-import json
 from binascii import b2a_base64
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +9,19 @@ from typing import Any
 import httpx
 import pyarrow as pa
 
+from spark.columns import insist_on_json
 from spark.options import Endpoint
-from spark.publisher import Conflict, Published, Publisher, RowRefused, Unavailable, spans_of
+from spark.publisher import (
+    Conflict,
+    Published,
+    Publisher,
+    RowRefused,
+    Unavailable,
+    insist_on_partition,
+    spans_of,
+)
 from spark.service_answers import Refusal, refusal_of, unreachable
-from spark.transport import GaplessError, TopicNotFound
+from spark.transport import GaplessError, no_topic
 
 TIMEOUT_SECONDS = 60.0
 
@@ -36,10 +44,7 @@ class ServicePublisher(Publisher):
         found = self._ask("GET", self._path, 0)
         with self._understanding():
             partitions = int(found["partitions"])
-        if partition is not None and partition >= partitions:
-            raise GaplessError(
-                f"topic {self._topic} has {partitions} partitions, none of them is {partition}"
-            )
+        insist_on_partition(self._topic, partitions, partition)
 
     def publish(self, rows: pa.RecordBatch, first_row: int, partition: int | None, key: str) -> Published:
         found = self._ask(
@@ -81,7 +86,7 @@ class ServicePublisher(Publisher):
         if refusal.passes:
             return Unavailable(f"the service cannot do it now: {refusal}", refusal.retry_after_seconds)
         if refusal.code == "topic_not_found":
-            return TopicNotFound(f"there is no topic {self._topic}")
+            return no_topic(self._topic)
         if refusal.code == "idempotency_conflict":
             return Conflict(f"the service refused: {refusal}")
         match refusal.members.get("errors"):
@@ -106,7 +111,12 @@ def _body(rows: pa.RecordBatch, first_row: int) -> bytes:
             members.append(f'"headers":{columns["headers"][place]}')
         if "data" in columns and columns["data"][place] is not None:
             text = columns["data"][place]
-            _insist_on_json(text, first_row + place)
+            # Else it could end its event and begin others; the service judges the rest.
+            try:
+                insist_on_json(text)
+            except (ValueError, RecursionError) as error:
+                said = "nested too deep" if isinstance(error, RecursionError) else str(error)
+                raise RowRefused(first_row + place, f"it is not JSON: {said}", "data") from None
             members.append(f'"data":{text}')
         else:
             members.append(
@@ -121,19 +131,6 @@ def _values(rows: pa.RecordBatch, name: str) -> list[Any]:
     # Without its zone, which is UTC, a time needs no database of zones.
     found: list[Any] = (column.cast(pa.timestamp("us")) if name == "time" else column).to_pylist()
     return found
-
-
-def _insist_on_json(text: str, row: int) -> None:
-    """What is not one JSON value could end its event and begin others; the service judges the rest."""
-    try:
-        _ONE_VALUE.decode(text)
-    except (ValueError, RecursionError) as error:
-        said = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise RowRefused(row, f"it is not JSON: {said}", "data") from None
-
-
-# Numbers stay text: only where they end matters, and turning them into numbers may cost or fail.
-_ONE_VALUE = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 def _quoted(key: str) -> str:

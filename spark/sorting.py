@@ -1,7 +1,7 @@
 """Sorts the rows of a task by where their keys lead, so that few logs are locked for a chunk.
 
 They are until it is committed: tasks whose chunks go everywhere take turns, those whose chunks go to some of
-the partitions work side by side. Rows of one partition keep their order.
+the partitions work side by side. Rows of one key keep their order, as do those without one among themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator

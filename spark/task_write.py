@@ -18,11 +18,11 @@ from spark.publisher import (
     Conflict,
     Loader,
     Place,
-    Published,
     Publisher,
     RowRefused,
     Span,
     Unavailable,
+    join_spans,
     open_loader,
     open_publisher,
 )
@@ -37,8 +37,10 @@ LONGEST_KEY = 200
 ADVICE = (
     "A task that runs again, and a job that runs again under its jobId, must bring the same rows in the same"
     " order: sort them within partitions by something unique, or write them to files first and publish those."
-    " A job of other rows needs another jobId. A micro-batch of which the source has lost events since it was"
-    " published cannot be done again: start the stream with another checkpoint."
+    " The options transport, chunkEvents, chunkBytes, source, type and partition must be as they were, too:"
+    " change them when the batch or the job is done. A job of other rows needs another jobId. A micro-batch"
+    " of which the source has lost events since it was published cannot be done again: start the stream with"
+    " another checkpoint."
 )
 
 
@@ -163,13 +165,7 @@ def _publish(chunk: Chunk, publisher: Publisher, options: WriteOptions, report: 
         )
     except RowRefused as error:
         raise chunk.refused(error) from None
-    _note(published, report)
+    join_spans(report.spans, published.spans)
     report.replayed += chunk.rows.num_rows if published.replayed else 0
     report.rows += chunk.rows.num_rows
     report.chunks += 1
-
-
-def _note(published: Published, report: TaskReport) -> None:
-    for partition, span in published.spans.items():
-        seen = report.spans.get(partition)
-        report.spans[partition] = span if seen is None else seen.join(span)

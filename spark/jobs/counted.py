@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from spark.batch_write import BatchWriter
 from spark.jobs.job import JobError
-from spark.publisher import Span
+from spark.publisher import Span, join_spans
 from spark.source import GaplessDataSource
 from spark.task_write import TaskReport
 
@@ -32,9 +32,7 @@ class Outcome:
         self.read += other.read
         self.written += other.written
         self.replayed += other.replayed
-        for partition, span in other.spans.items():
-            seen = self.spans.get(partition)
-            self.spans[partition] = span if seen is None else seen.join(span)
+        join_spans(self.spans, other.spans)
 
     def reconcile(self, topic: str) -> str:
         """What to print at the end; raises if anything is missing, or there twice."""
