@@ -107,17 +107,17 @@ class DatabaseReader(Reader):
 
     def state(self) -> TopicState:
         rows = self._rows(
-            "select gapless.epoch(), t.created_at, t.topic_id, b.earliest, b.tip"
+            "select gapless.clock(), gapless.epoch(), t.created_at, t.topic_id, b.earliest, b.tip"
             " from gapless.get_topic(%(topic)s) t, gapless.log_bounds(%(topic)s) b order by b.partition_id",
             topic=self._topic,
         )
-        epoch, at, topic_id = rows[0][:3]
+        now, epoch, at, topic_id = rows[0][:4]
         created = at.astimezone(UTC).isoformat()
         if self._topic_id not in (None, topic_id):
             raise another_topic(self._topic, created)
         self._topic_id = topic_id
         bounds = tuple(Bounds(earliest, tip) for *_, earliest, tip in rows)
-        return TopicState(epoch, created, bounds)
+        return TopicState(now, epoch, created, bounds)
 
     def offset_at(self, partition: int, time: datetime) -> int:
         rows = self._rows(

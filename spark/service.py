@@ -7,6 +7,7 @@ from binascii import a2b_base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -56,12 +57,13 @@ class ServiceReader(Reader):
             bounds = tuple(Bounds(int(each["earliest"]), int(each["tip"])) for each in found["bounds"])
             created = datetime.fromisoformat(found["created_at"]).astimezone(UTC).isoformat()
             epoch = found["epoch"]
+            now = parsedate_to_datetime(answer.headers["date"])
             if not bounds or not isinstance(epoch, str):
                 raise ValueError("a topic has partitions, and its database an epoch")
         if self._created not in (None, created):
             raise another_topic(self._topic, created)
         self._created = created
-        return TopicState(epoch, created, bounds)
+        return TopicState(now, epoch, created, bounds)
 
     def offset_at(self, partition: int, time: datetime) -> int:
         start = time.astimezone(UTC).isoformat()

@@ -39,7 +39,8 @@ class GaplessDataSource(DataSource):
                           which the first action of a frame fixes, and, where the session pushes filters, each
                           query with filters anew: load() again for what came since.
         startingTimestamp, endingTimestamp
-                          Instead: the first event published at or after a time, RFC 3339 with a zone.
+                          Instead: the first event published at or after a time, RFC 3339 with a zone. A
+                          stream cannot start at a time to come.
         maxOffsetsPerTrigger
                           Events in a micro-batch at most, shared by what waits in each partition. It may end
                           in the middle of a transaction, as may endingOffsets.

@@ -1,6 +1,7 @@
 """Reads a topic as a stream: where each trigger ends, and what a checkpoint says."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -44,6 +45,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:
         start = LATEST if self._options.start is None else self._options.start
         state = self._state()
+        if isinstance(start, datetime) and start >= state.now + timedelta(seconds=1):
+            # It would begin with what comes before.
+            now = state.now.isoformat(timespec="seconds")
+            raise OptionError(
+                "startingTimestamp", start.isoformat(), f"a time that is not to come; it is {now}"
+            )
         positions = resolve(self._open(), state, "startingOffsets", start)
         return StreamOffset.at(state, positions).members()
 

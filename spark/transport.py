@@ -25,9 +25,11 @@ class TopicState:
     """A topic at one moment.
 
     `epoch` changes when offsets may have been given anew; `created` tells the topic from another one that has
-    its name later. `bounds` is in the order of partitions.
+    its name later. `bounds` is in the order of partitions. `now` is what the other side's clock says, to the
+    second.
     """
 
+    now: datetime
     epoch: str
     created: str
     bounds: tuple[Bounds, ...]

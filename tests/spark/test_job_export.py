@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
 from spark.jobs import export, replay
 from spark.jobs.job import JobError
+from spark.jobs.manifest import Step
 from tests.spark.paused_export import POINTS
 from tests.spark.sink import data, events, expected, numbers, write
 from tests.support.cli import environment
@@ -186,6 +188,28 @@ async def test_events_that_went_before_they_were_exported_are_named(
     export.main([*arguments, "--allow-gaps"])
     assert [row[1] for row in exported(spark, folder)] == [1, 2, 5]
     assert manifest(folder)["ranges"] == {"0": [[1, 3], [5, 6]]}
+
+
+async def test_a_database_that_is_put_back_under_an_export_adds_nothing(
+    spark: SparkSession,
+    connection: asyncpg.Connection,
+    dsn: str,
+    subscriber_dsn: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class PutBack(export.Export):
+        def _commit(self, step: Step) -> None:
+            with psycopg.connect(dsn) as other:
+                other.execute("select gapless.renew_epoch()")
+            super()._commit(step)
+
+    await create_topic(connection)
+    await publish(connection, "1")
+    monkeypatch.setattr(export, "Export", PutBack)
+    with pytest.raises(JobError, match="was put back since the export"):
+        export.main(["t", str(folder), "--dsn", subscriber_dsn])
+    assert not (folder / "_gapless" / "t" / "manifest.json").exists()
 
 
 async def test_a_topic_made_anew_is_not_mixed_with_the_old_one(

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark.sql.streaming.query import StreamingQuery
 
 from spark.offsets import OffsetsChanged, Span
+from spark.options import OptionError
 from spark.reading import DataLoss
 from spark.schema import READ_COLUMNS, spark_schema
 from spark.stream_read import StreamReader
@@ -309,6 +311,18 @@ async def test_the_transport_may_change_under_a_checkpoint(
     sink = Sink(spark, {"url": service.base_url}, checkpoint)
     sink.run()
     assert sink.batches == [[(0, 11)]]
+
+
+async def test_a_stream_starts_at_a_time_but_not_at_one_to_come(
+    connection: asyncpg.Connection, reader_of: ReaderOf
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 3)
+    (now,) = await connection.fetchrow("select gapless.clock()")
+    await publish(connection, "1")
+    assert positions(reader_of(startingTimestamp=now.isoformat()).initialOffset()) == {"0": 4}
+    with pytest.raises(OptionError, match=r"option startingTimestamp is .*a time that is not to come"):
+        reader_of(startingTimestamp=(now + timedelta(minutes=1)).isoformat()).initialOffset()
 
 
 async def test_a_topic_that_was_empty_at_the_start_is_read_from_its_first_event(
