@@ -178,7 +178,7 @@ class Export:
             raise JobError(
                 "another export of this topic into this folder runs at the same time; run it again"
             )
-        # Else another database could be in one step with the one in which the step was planned.
+        # The step may have been planned in another database than the manifest was begun in.
         with open_reader(read_options(self._options).endpoint, ("offset",)) as reader:
             insist_on_topic(self._manifest, reader.state())
         self._manifest.steps.append(step)
