@@ -7,8 +7,8 @@ the line: user.id, or user.id? if it may be null.
 The same load, run again, publishes nothing twice, also after it was killed: its id is made of the topic and
 of the paths, sizes and times of the files (or give one by --job-id), and the topic remembers what was
 published under it, for a day if not told otherwise (idempotency_seconds). Run it with the same mapping and
---partitions: rows that are cut into other chunks are published once more until the first chunk that differs
-from one of that place, where the job fails. With --atomic it fails before anything is published. But what was
+--partitions: with others it fails at the first chunk that is not what was published in its place, by when it
+may have published other rows once more. With --atomic it fails before it publishes anything. But what was
 published with --atomic is not known to have been there without it, nor the other way round: it would be
 published once more.
 """
