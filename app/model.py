@@ -106,6 +106,9 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     partition: int | None = None
 
 
+NO_OPTIONS = PublishOptions()
+
+
 class TailPosition(NamedTuple):
     """The next offset that a tail wants from one partition."""
 

@@ -20,8 +20,7 @@ from app.api.routing import JsonResponse, RawRoute, read_body
 from app.api.traced import store_events
 from app.api.wire import encode_published
 from app.errors import EventTooLarge, InvalidEvents, TopicNotFound
-from app.live.group_commit import NO_OPTIONS
-from app.model import NewEvent, PublishOptions
+from app.model import NO_OPTIONS, NewEvent, PublishOptions
 
 OPTIONS = ("transaction_id", "expected_offset", "partition")
 

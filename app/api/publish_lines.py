@@ -25,8 +25,7 @@ from app.api.problems import describe
 from app.api.traced import store_events
 from app.api.wire import NDJSON
 from app.errors import Draining, EmptyBatch, GaplessError, RequestTimeout, Unauthorized
-from app.live.group_commit import NO_OPTIONS
-from app.model import Published, PublishOptions
+from app.model import NO_OPTIONS, Published, PublishOptions
 from app.settings import Settings
 
 CHUNK_EVENTS = 500

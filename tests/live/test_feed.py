@@ -11,9 +11,8 @@ import pytest
 
 from app.api.wire import encode_event
 from app.live.feed import MAX_EVENTS
-from app.live.group_commit import NO_OPTIONS
 from app.live.start import Edge
-from app.model import NewEvent, Published, PublishOptions
+from app.model import NO_OPTIONS, NewEvent, Published, PublishOptions
 from tests.live.client import Client, client_of, heard_everything, quiet
 from tests.live.conftest import Live, StartLive
 from tests.support.log import create_topic, publish, value

@@ -16,7 +16,8 @@ from app.errors import (
     TopicNotFound,
     TransactionSplit,
 )
-from app.live.group_commit import LONE_FLUSHES, MANY_EVENTS, MERGED_FLUSHES, GroupCommit
+from app.live.group_commit import GroupCommit
+from app.live.publish_queue import LONE_FLUSHES, MANY_EVENTS, MERGED_FLUSHES
 from app.model import NewEvent, Published, PublishOptions, TopicId
 from app.settings import Settings
 from tests.support.calls import Outcome
