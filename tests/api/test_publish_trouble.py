@@ -130,8 +130,7 @@ async def test_many_locked_logs_leave_connections_to_the_other_topics(
     service = await start_service(pool_max=10, lock_seconds=2)
     hot = [f"hot{number}" for number in range(8)]
     async with api_of(service.base_url) as api, AsyncExitStack() as locks:
-        for topic in [*hot, "cold"]:
-            await api.create(topic)
+        await api.create(*hot, "cold")
         for topic in hot:
             await locks.enter_async_context(locked(await connect(), topic))
 

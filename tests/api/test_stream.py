@@ -125,8 +125,8 @@ async def test_a_stream_goes_on_after_the_id_and_the_header_beats_the_query(api:
 
 
 async def test_a_stream_of_several_topics_resumes_each_where_it_was(api: Api) -> None:
+    await api.create("a", "b", partitions=2)
     for topic in ("a", "b"):
-        await api.create(topic, partitions=2)
         for partition in (0, 1):
             await api.publish(*range(10), topic=topic, partition=partition)
     seen: list[Place] = []
@@ -141,8 +141,8 @@ async def test_a_stream_of_several_topics_resumes_each_where_it_was(api: Api) ->
 
 
 async def test_topics_that_the_id_does_not_name_start_where_the_request_says(api: Api) -> None:
+    await api.create("a", "b")
     for topic in ("a", "b"):
-        await api.create(topic)
         await api.publish(1, 2, topic=topic)
     async with api.stream("a", from_="earliest") as stream:
         position = (await stream.next()).last_id
@@ -191,8 +191,7 @@ async def test_s14_a_deleted_topic_ends_its_streams_and_refuses_to_come_back(api
 
 
 async def test_a_deleted_topic_leaves_the_others_of_its_stream_alone(api: Api) -> None:
-    for topic in ("a", "b"):
-        await api.create(topic)
+    await api.create("a", "b")
     async with api.stream(("a", "b")) as stream:
         await api.delete("b")
         assert (await stream.next()).event == "end"
@@ -207,8 +206,7 @@ async def test_a_deleted_topic_leaves_the_others_of_its_stream_alone(api: Api) -
 
 
 async def test_a_deleted_topic_leaves_the_others_alone_however_often_the_client_comes_back(api: Api) -> None:
-    for topic in ("a", "b"):
-        await api.create(topic)
+    await api.create("a", "b")
     async with api.stream(("a", "b")) as stream:
         await api.publish(1, topic="b")
         position = (await stream.next()).last_id
@@ -231,8 +229,7 @@ async def test_a_deleted_topic_leaves_the_others_alone_however_often_the_client_
 async def test_a_topic_made_anew_between_reconnects_is_announced_and_read_from_its_start(
     api: Api, reconnects: int
 ) -> None:
-    for topic in ("a", "b"):
-        await api.create(topic)
+    await api.create("a", "b")
     async with api.stream(("a", "b")) as stream:
         await api.publish(1, topic="b")
         position = (await stream.next()).last_id
@@ -250,8 +247,7 @@ async def test_a_topic_made_anew_between_reconnects_is_announced_and_read_from_i
 
 async def test_offsets_of_a_deleted_topic_do_not_outlive_the_epoch_they_are_of(api: Api) -> None:
     """Else they would be taken for offsets of whatever has its number in a database that was put back."""
-    for topic in ("a", "b"):
-        await api.create(topic)
+    await api.create("a", "b")
     async with api.stream(("a", "b")) as stream:
         await api.publish(1, topic="b")
         position = (await stream.next()).last_id
@@ -265,8 +261,7 @@ async def test_offsets_of_a_deleted_topic_do_not_outlive_the_epoch_they_are_of(a
 async def test_ids_that_a_deleted_topic_makes_too_long_are_refused(api: Api) -> None:
     """No stream has sent such a position."""
     topics = [f"{number:03}{'x' * 197}" for number in range(50)]
-    for topic in topics:
-        await api.create(topic, partitions=17)
+    await api.create(*topics, partitions=17)
     async with api.stream(topics) as stream:
         position = await stream.position()
     long = ":".join(f"{partition}:{2**63 - 1}" for partition in range(256))
@@ -299,16 +294,14 @@ async def test_unknown_topics_and_bad_names_are_refused_before_the_stream_begins
 
 async def test_a_stream_of_too_many_partitions_is_refused(api: Api) -> None:
     topics = [f"wide{n}" for n in range(5)]
-    for topic in topics:
-        await api.create(topic, partitions=256)
+    await api.create(*topics, partitions=256)
     status, problem = await api.refused(topics)
     assert (status, problem["code"], problem["limit"]) == (422, "too_many_items", 1024)
 
 
 async def test_a_stream_whose_ids_could_grow_too_long_to_come_back_with_is_refused(api: Api) -> None:
     topics = [f"{number:03}{'x' * 197}" for number in range(60)]
-    for topic in topics:
-        await api.create(topic, partitions=17)
+    await api.create(*topics, partitions=17)
     status, problem = await api.refused(topics)
     assert (status, problem["code"], problem["limit"]) == (422, "too_many_items", MAX_ID_BYTES)
     async with api.stream(topics[:50]) as stream:
@@ -318,8 +311,7 @@ async def test_a_stream_whose_ids_could_grow_too_long_to_come_back_with_is_refus
 async def test_the_longest_ids_of_the_widest_streams_are_taken_back(api: Api) -> None:
     """By header and by query: offsets beyond the tip are understood, if not accepted."""
     topics = [f"wide{n}" for n in range(4)]
-    for topic in topics:
-        await api.create(topic, partitions=256)
+    await api.create(*topics, partitions=256)
     async with api.stream(topics) as stream:
         begin, _, entries = (await stream.position()).rpartition(".")
     pairs = "".join(f":{partition}:{2**63 - 1}" for partition in range(256))

@@ -24,8 +24,7 @@ async def test_s64_an_idle_service_with_streams_sends_two_statements_a_second_at
     await connection.execute(f"alter database {database_name(dsn)} set log_statement = 'all'")
     service = await start_service()
     async with api_of(service.base_url) as api:
-        for topic in ("a", "b", "c"):
-            await api.create(topic, partitions=4)
+        await api.create("a", "b", "c", partitions=4)
         async with api.stream(("a", "b", "c")) as several, api.stream("a") as one:
             await several.position()
             await one.position()

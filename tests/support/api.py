@@ -23,8 +23,10 @@ class Api:
         self.base_url = base_url
         self.client = client
 
-    async def create(self, topic: str = "t", **settings: Any) -> None:
-        _insist(await self.client.put(f"/v1/topics/{topic}", json=settings))
+    async def create(self, *topics: str, **settings: Any) -> None:
+        """These topics, or `t`."""
+        for topic in topics or ("t",):
+            _insist(await self.client.put(f"/v1/topics/{topic}", json=settings))
 
     async def publish(self, *data: Any, topic: str = "t", **query: Any) -> list[int]:
         """The offsets of one batch."""
