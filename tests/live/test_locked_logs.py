@@ -29,6 +29,12 @@ async def begun_topic(connection: asyncpg.Connection, topic: str, partitions: in
     return topic_id
 
 
+@pytest.fixture
+async def holder(connect: Connect) -> asyncpg.Connection:
+    """Who locks logs."""
+    return await connect("holder")
+
+
 @asynccontextmanager
 async def locked_logs(holder: asyncpg.Connection, topic_id: int, *partitions: int) -> AsyncIterator[None]:
     """What REINDEX and VACUUM FULL do to the newest segments of logs."""
@@ -58,8 +64,11 @@ async def broken_log(connection: asyncpg.Connection, topic_id: int) -> AsyncIter
 
 
 @asynccontextmanager
-async def followed(live: Live, topic: str = "locked") -> AsyncIterator[tuple[Client, Client]]:
-    """A stream of this topic, and one of topic `free`."""
+async def followed(
+    live: Live, connection: asyncpg.Connection, topic: str = "locked"
+) -> AsyncIterator[tuple[Client, Client]]:
+    """A stream of this topic, and one of topic `free`, which begins here."""
+    await begun_topic(connection, "free")
     plans = [await live.hub.streams.plan([name], Edge.LATEST, None) for name in (topic, "free")]
     with client_of(live, plans[0]) as one, client_of(live, plans[1]) as free:
         yield one, free
@@ -73,13 +82,11 @@ async def insist_on_prompt_events(connection: asyncpg.Connection, client: Client
 
 
 async def test_a_locked_log_delays_no_other(
-    start_live: StartLive, connection: asyncpg.Connection, connect: Connect
+    start_live: StartLive, connection: asyncpg.Connection, holder: asyncpg.Connection
 ) -> None:
     topic_id = await begun_topic(connection, "locked", partitions=3)
-    await begun_topic(connection, "free")
     live = await start_live(poll_seconds=0.1)
-    holder = await connect("holder")
-    async with followed(live) as (locked, free):
+    async with followed(live, connection) as (locked, free):
         async with locked_logs(holder, topic_id, 0, 2):
             await until_blocked(connection, "gapless")
             # Whoever is read together with the locked log at first waits for it once.
@@ -97,11 +104,10 @@ async def test_a_locked_log_delays_no_other(
 
 
 async def test_a_log_that_was_locked_is_slept_on_again(
-    live: Live, connection: asyncpg.Connection, connect: Connect
+    live: Live, connection: asyncpg.Connection, holder: asyncpg.Connection
 ) -> None:
     """Without a poll: what is published after the release is found by its notification, or never."""
     topic_id = await begun_topic(connection, "t")
-    holder = await connect("holder")
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
         await quiet(live, connection)
         async with locked_logs(holder, topic_id):
@@ -116,16 +122,14 @@ async def test_a_log_that_was_locked_is_slept_on_again(
 
 
 async def test_without_a_lock_timeout_a_locked_log_delays_no_other(
-    dsn: str, connection: asyncpg.Connection, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    dsn: str, connection: asyncpg.Connection, holder: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind a pooler a lock is waited for until the tail itself gives up."""
     monkeypatch.setattr(tail, "READ_SECONDS", 1.0)
     settings = Settings(database_url=dsn, pooled=True, poll_seconds=0.1)
     topic_id = await begun_topic(connection, "locked")
-    await begun_topic(connection, "free")
-    holder = await connect("holder")
     pool = await Pool.open(dsn, settings)
-    async with running(Live(pool, settings)) as live, followed(live) as (locked, free):
+    async with running(Live(pool, settings)) as live, followed(live, connection) as (locked, free):
         async with locked_logs(holder, topic_id):
             await until(lambda: live.apart)
             await publish(connection, "1", topic="free")
@@ -140,9 +144,8 @@ async def test_a_broken_log_delays_no_other_and_is_told_once(
     start_live: StartLive, connection: asyncpg.Connection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic_id = await begun_topic(connection, "broken")
-    await begun_topic(connection, "free")
     live = await start_live(poll_seconds=0.1)
-    async with followed(live, "broken") as (broken, free):
+    async with followed(live, connection, "broken") as (broken, free):
         async with broken_log(connection, topic_id):
             await until(lambda: live.apart)
             await publish(connection, "1", topic="free")
@@ -157,12 +160,10 @@ async def test_a_broken_log_delays_no_other_and_is_told_once(
 
 
 async def test_the_end_of_a_topic_is_told_while_another_is_locked(
-    live: Live, connection: asyncpg.Connection, connect: Connect
+    live: Live, connection: asyncpg.Connection, holder: asyncpg.Connection
 ) -> None:
     topic_id = await begun_topic(connection, "locked")
-    await begun_topic(connection, "free")
-    holder = await connect("holder")
-    async with followed(live) as (locked, free):
+    async with followed(live, connection) as (locked, free):
         await quiet(live, connection, 2)
         async with locked_logs(holder, topic_id):
             live.hub.regained()
@@ -176,12 +177,11 @@ async def test_the_end_of_a_topic_is_told_while_another_is_locked(
 
 
 async def test_a_log_that_went_back_while_it_was_locked_ends_its_streams(
-    live: Live, connection: asyncpg.Connection, connect: Connect, capsys: pytest.CaptureFixture[str]
+    live: Live, connection: asyncpg.Connection, holder: asyncpg.Connection, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What a look could not tell is looked at again."""
     topic_id = await begun_topic(connection, "t")
     await publish(connection, "2", "3")
-    holder = await connect("holder")
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
         await quiet(live, connection)
         async with locked_logs(holder, topic_id):
