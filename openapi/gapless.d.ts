@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 395a636cd8bab7d141474acc8330c42aa912be91ebaf04dd902698d4d3e4cb58
+// SHA-256 of openapi.json: f39b7e2288291503edded00bc0f42e1dc43a46694e6d1c5c95e5d0c2f320d72c
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -212,8 +212,9 @@ export interface paths {
         /**
          * Follow several topics
          * @description Frames without an `event` field are events; each `id` is the position in all topics after it.
-         *     `gap` tells what retention removed, that the database was restored (`epoch`), or that the topic was
-         *     deleted and made anew (`topic`); `end` that a topic was deleted; `drain` that the client should come back.
+         *     `start` tells by its `id` where the stream starts; `gap` what retention removed, that the database was
+         *     restored (`epoch`), or that the topic was deleted and made anew (`topic`); `end` that a topic was deleted;
+         *     `drain` that the client should come back.
          *
          *     A browser has six connections for each host, so follow all topics on one stream. Without an event id a
          *     topic starts at its newest event.
@@ -1545,6 +1546,8 @@ export interface components {
         };
         /** @description A place in the log: the first event that is delivered. */
         Start: ("earliest" | "latest") | components["schemas"]["TimeStart"] | components["schemas"]["OffsetStart"] | components["schemas"]["OffsetsStart"];
+        /** @description `event: start`: its id is where the stream starts. Nothing else. */
+        StartFrame: Record<string, never>;
         /** @description An event as it is read; attributes that it does not have are left out. */
         StoredEvent: {
             /** @example orders */
@@ -1977,6 +1980,7 @@ export type SessionRequest = components['schemas']['SessionRequest'];
 export type SkippedFrame = components['schemas']['SkippedFrame'];
 export type SoughtPartition = components['schemas']['SoughtPartition'];
 export type Start = components['schemas']['Start'];
+export type StartFrame = components['schemas']['StartFrame'];
 export type StoredEvent = components['schemas']['StoredEvent'];
 export type SubscriptionAnswer = components['schemas']['SubscriptionAnswer'];
 export type SubscriptionChanges = components['schemas']['SubscriptionChanges'];

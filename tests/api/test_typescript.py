@@ -72,9 +72,7 @@ def test_what_the_page_for_dashboards_shows_compiles() -> None:
     source.write_text(
         "declare const key: string, base: string, show: (event: object) => void;\n"
         "declare let last: string; declare const warn: (gap: object) => void;\n"
-        "declare const drop: (topic: string) => void;\n"
-        + first.replace('"./gapless.js"', types)
-        + second
+        "declare const drop: (topic: string) => void;\n" + first.replace('"./gapless.js"', types) + second
     )
     options = ("--noEmit", "--strict", "--skipLibCheck", "--target", "es2022")
     done = run(
