@@ -207,6 +207,13 @@ class Member:
             assert going.result() == b""
 
 
+async def leased(database: Database, claims: Claims, *partitions: int) -> tuple[Member, list[str]]:
+    """A member, and the leases that it was given of these partitions."""
+    database.ready = [*partitions]
+    member = Member(database, claims)
+    return member, [await member.get() for _ in partitions]
+
+
 def claims_of(database: Database) -> Claims:
     watchlist = Watchlist(cast(Frames, None), ring_max_events=1, ring_max_bytes=1)
     store = cast(LogReader, database)
@@ -279,9 +286,7 @@ async def test_an_ack_here_costs_one_question_and_only_of_its_owner(
 async def test_single_acks_are_looked_into_when_they_may_have_ended_the_lease(ordering: str) -> None:
     database = Database(ordering)
     claims = claims_of(database)
-    database.ready = [0, 1]
-    member = Member(database, claims)
-    first, second = await member.get(), await member.get()
+    member, [first, second] = await leased(database, claims, 0, 1)
     claims.settled(first, 1)
     await member.idle()
     assert database.extended == []
@@ -298,9 +303,7 @@ async def test_single_acks_are_looked_into_when_they_may_have_ended_the_lease(or
 async def test_what_others_change_is_looked_into_once_in_a_while(
     database: Database, claims: Claims, move: Clock
 ) -> None:
-    database.ready = [0, 1]
-    member = Member(database, claims)
-    tokens = [await member.get(), await member.get()]
+    member, tokens = await leased(database, claims, 0, 1)
     for _ in range(5):
         claims.wake(GROUP)
         await member.idle()
@@ -313,9 +316,7 @@ async def test_what_others_change_is_looked_into_once_in_a_while(
 
 
 async def test_a_poll_and_news_extend_no_lease(database: Database, claims: Claims) -> None:
-    database.ready = [0]
-    member = Member(database, claims)
-    await member.get()
+    member, _ = await leased(database, claims, 0)
     line = line_of(claims)
     await member.idle()
     database.asked.clear()
@@ -335,9 +336,7 @@ async def test_a_poll_and_news_extend_no_lease(database: Database, claims: Claim
 async def test_a_stream_outlives_a_partition_that_is_locked_for_a_while(
     database: Database, claims: Claims, move: Clock
 ) -> None:
-    database.ready = [0, 1]
-    member = Member(database, claims)
-    tokens = [await member.get(), await member.get()]
+    member, tokens = await leased(database, claims, 0, 1)
     await member.idle()
     database.locked = {0}
     move(3600)
@@ -358,9 +357,7 @@ async def test_a_stream_outlives_a_partition_that_is_locked_for_a_while(
 async def test_others_that_end_put_off_no_second_look_at_a_locked_partition(
     database: Database, claims: Claims, move: Clock
 ) -> None:
-    database.ready = [0, 1]
-    member = Member(database, claims)
-    locked, other = await member.get(), await member.get()
+    member, [locked, other] = await leased(database, claims, 0, 1)
     await member.idle()
     database.locked = {0}
     move(3600)
@@ -376,9 +373,7 @@ async def test_others_that_end_put_off_no_second_look_at_a_locked_partition(
 async def test_a_partition_that_is_locked_is_extended_after_the_others(
     database: Database, claims: Claims, move: Clock
 ) -> None:
-    database.ready = [0, 1]
-    member = Member(database, claims)
-    locked, fine = await member.get(), await member.get()
+    member, [locked, fine] = await leased(database, claims, 0, 1)
     await member.idle()
     database.locked = {0}
     move(3600)
@@ -394,9 +389,7 @@ async def test_a_stream_beats_often_enough_for_the_timeout_of_its_group(
     database: Database, claims: Claims, move: Clock
 ) -> None:
     database.heartbeat_timeout_seconds = 6
-    database.ready = [0]
-    member = Member(database, claims)
-    token = await member.get()
+    member, [token] = await leased(database, claims, 0)
     await member.idle()
     move(2)
     await member.idle()
@@ -406,9 +399,7 @@ async def test_a_stream_beats_often_enough_for_the_timeout_of_its_group(
 async def test_a_stream_whose_leases_are_all_locked_beats_all_the_same(
     database: Database, claims: Claims, move: Clock
 ) -> None:
-    database.ready = [0]
-    member = Member(database, claims)
-    await member.get()
+    member, _ = await leased(database, claims, 0)
     await member.idle()
     database.locked = {0}
     before = database.beats
@@ -420,9 +411,7 @@ async def test_a_stream_whose_leases_are_all_locked_beats_all_the_same(
 async def test_what_a_locked_partition_keeps_from_being_given_back_is_given_back_after_it(
     database: Database, claims: Claims
 ) -> None:
-    database.ready = [0]
-    member = Member(database, claims)
-    token = await member.get()
+    member, [token] = await leased(database, claims, 0)
     database.locked = {0}
     member.follow.close(0)
     await until(lambda: len(database.released) == 2)
@@ -435,9 +424,7 @@ async def test_what_a_locked_partition_keeps_from_being_given_back_is_given_back
 async def test_a_service_that_stops_does_not_wait_for_locked_partitions(
     database: Database, claims: Claims
 ) -> None:
-    database.ready = [0]
-    member = Member(database, claims)
-    token = await member.get()
+    member, [token] = await leased(database, claims, 0)
     database.locked = {0}
     claims.close()
     member.follow.close(0)
@@ -448,9 +435,7 @@ async def test_a_service_that_stops_does_not_wait_for_locked_partitions(
 async def test_a_stream_that_extends_or_sends_holds_nobody_up(
     database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database.ready = [0]
-    member = Member(database, claims)
-    await member.get()
+    member, _ = await leased(database, claims, 0)
     await member.idle()
     line = line_of(claims)
     with line.place(line.news) as behind:
@@ -560,9 +545,7 @@ async def test_a_change_by_name_fails_nobody(database: Database, claims: Claims)
 async def test_who_leaves_releases_its_leases_and_is_told_nothing_more(
     database: Database, claims: Claims
 ) -> None:
-    database.ready = [0]
-    member = Member(database, claims)
-    token = await member.get()
+    member, [token] = await leased(database, claims, 0)
     member.follow.close(0)
     claims.settled(token)
     await claims.settle()
