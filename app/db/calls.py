@@ -7,10 +7,8 @@ calls that may be repeated are also made again when their connection broke.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import asyncpg
-
 from app.db.pool import UNREACHABLE, Pool
-from app.db.translate import RETRYABLE, translated
+from app.db.translate import is_retryable, translated
 from app.metrics import NOBODY, Metrics
 
 ATTEMPTS = 3
@@ -24,7 +22,7 @@ class Calls:
         self._metrics = metrics
 
     async def _write(self, call: Call) -> Any:
-        return await self._call(call, again=_had_no_effect)
+        return await self._call(call, again=is_retryable)
 
     async def _read(self, call: Call) -> Any:
         """Also for writes that have the same effect once or twice."""
@@ -42,12 +40,8 @@ class Calls:
         raise AssertionError("unreachable")
 
 
-def _had_no_effect(error: Exception) -> bool:
-    return isinstance(error, asyncpg.PostgresError) and error.sqlstate in RETRYABLE
-
-
 def _is_safe_to_repeat(error: Exception) -> bool:
     if isinstance(error, TimeoutError):
         # It has held its connection for long enough.
         return False
-    return _had_no_effect(error) or isinstance(error, UNREACHABLE)
+    return is_retryable(error) or isinstance(error, UNREACHABLE)

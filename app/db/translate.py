@@ -1,6 +1,7 @@
 """The one place where SQLSTATEs and driver errors become errors of the service."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -62,8 +63,8 @@ _BUSY = {
     "57014": "The call took too long and was cancelled.",
 }
 _OUTDATED = {"3F000", "42P01", "42883", "42703"}
-RETRYABLE = {"40001", "40P01"}
-"""SQLSTATEs after which the same call may be made again at once: it had no effect."""
+_RETRYABLE = {"40001", "40P01"}
+_EVENTS = re.compile(r"gapless\.event_\d")
 
 
 @contextmanager
@@ -86,12 +87,24 @@ def translated() -> Iterator[None]:
         ) from error
 
 
+def is_retryable(error: Exception) -> bool:
+    """Whether the same call may be made again at once: it had no effect."""
+    return isinstance(error, asyncpg.PostgresError) and (error.sqlstate in _RETRYABLE or _met_a_drop(error))
+
+
+def _met_a_drop(error: asyncpg.PostgresError) -> bool:
+    """A table of events went after its name was read: its topic was deleted, or its snapshot is old."""
+    return error.sqlstate == "42P01" and _EVENTS.search(error.message) is not None
+
+
 def _from_sqlstate(error: asyncpg.PostgresError) -> GaplessError:
     state = error.sqlstate or ""
     if (known := PRIVATE.get(state)) is not None:
         return known(error.message, **_extras(error.detail))
     if state in _BUSY:
         return TopicBusy(_BUSY[state])
+    if _met_a_drop(error):
+        return TopicBusy(_BUSY["40001"])
     if state == "53100":
         return StorageFull("The database has no space left.")
     if state in _OUTDATED:

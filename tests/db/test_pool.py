@@ -15,7 +15,7 @@ from app.db.embedded import EmbeddedServer
 from app.db.pool import Pool, connect
 from app.db.store import Store
 from app.db.translate import translated
-from app.errors import DatabaseUnavailable, GaplessError, TopicBusy
+from app.errors import DatabaseUnavailable, GaplessError, TopicBusy, TopicNotFound
 from app.masking import without_password
 from app.metrics import NOBODY
 from app.model import NewEvent, PublishOptions
@@ -24,7 +24,7 @@ from tests.conftest import Connect
 from tests.support import pgbouncer
 from tests.support.databases import FAST, database_name
 from tests.support.proxy import FaultProxy, Target
-from tests.support.wait import PATIENCE_SECONDS, shared, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until, until_blocked
 
 
 async def opened(dsn: str, **settings: Any) -> Pool:
@@ -232,6 +232,32 @@ async def test_a_slow_statement_is_ended_by_the_server(dsn: str) -> None:
         async with pool.acquire() as connection:
             await connection.execute("select pg_sleep(60)")
     await pool.close()
+
+
+async def test_a_read_that_meets_the_end_of_a_deleted_topic_finds_no_topic(
+    store: Store, connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await connection.execute("select gapless.create_topic('t')")
+    await connection.execute("select gapless.publish('t', array['1']::json[])")
+    holder, upkeep = await connect("holder"), await connect("upkeep")
+    async with holder.transaction():
+        await holder.execute("lock table gapless.log_start")
+        asking = asyncio.create_task(store.bounds("t", 0))
+        await until_blocked(connection, "gapless")
+        await upkeep.execute("select gapless.delete_topic('t')")
+        await upkeep.execute("select gapless.drop_deleted_topics()")
+        dropping = upkeep.transaction()
+        await dropping.start()
+        await upkeep.execute("select gapless.drop_deleted_topics()")
+    await until(
+        lambda: connection.fetchval(
+            "select exists (select from pg_locks"
+            " where relation = to_regclass('gapless.event_1_0_1') and not granted)"
+        )
+    )
+    await dropping.commit()
+    with pytest.raises(TopicNotFound):
+        await asking
 
 
 async def test_an_error_without_a_meaning_of_its_own_tells_the_log_what_it_was(pool: Pool) -> None:
