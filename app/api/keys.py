@@ -122,7 +122,9 @@ async def list_keys(request: Request) -> Response:
     ),
 )
 async def revoke_key(request: Request) -> Response:
-    """Requests with it are refused, streams of it end within a ping interval, also at other replicas."""
+    """Requests with it are refused and its streams end: at this replica at once, at the others within
+    `key_refresh_seconds`, 5 by default.
+    """
     no_query(request)
     await parts(request).keys.revoke_key(_name(request), actor=actor_of(request))
     await know_at_once(request)
