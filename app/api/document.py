@@ -32,42 +32,63 @@ NDJSON = "application/x-ndjson"
 # One instance of each error as a caller meets it; these are also what the tests expect to find documented.
 EXAMPLES: Sequence[GaplessError] = (
     errors.InvalidJson("Invalid JSON: EOF while parsing an object at line 1 column 1."),
-    errors.BadEventId("the event id 'yesterday' is not one that a stream has sent"),
+    errors.BadEventId("The event id 'yesterday' is not one that a stream has sent."),
     token_in_query("token"),
     errors.Unauthorized(),
     errors.Forbidden("This needs the scope `publish` for the topic 'orders'."),
     errors.CsrfRefused(f"With a session cookie this needs {CSRF_HEADER}, as GET /v1/session tells it."),
-    errors.TopicNotFound('topic "orders" does not exist', create="PUT /v1/topics/orders"),
-    errors.PartitionNotFound('topic "orders" has no partition 7', partitions=4),
+    errors.TopicNotFound("There is no topic 'orders'. Create it first.", create="PUT /v1/topics/orders"),
+    errors.PartitionNotFound('topic "orders" has no partition 7', partition=7, partitions=4),
     errors.SubscriptionNotFound('topic "orders" has no group "billing"'),
     errors.DeadLetterNotFound("the group has no dead letter 17", dead_letter_id=17),
     errors.KeyNotFound('there is no active key "billing-service"'),
     errors.RequestTimeout("Nothing came for 30 seconds; from here on nothing was stored."),
-    errors.TopicConflict('topic "orders" has 4 partitions', partitions=4),
+    errors.TopicConflict(
+        'topic "orders" exists with partitions: 4, which cannot change', field="partitions", current=4
+    ),
     errors.OffsetAhead("Partition 0 ends at offset 1200.", tip=1200),
-    errors.OffsetMismatch("partition 0 ends at offset 1200", tip=1200),
+    errors.OffsetMismatch("the tip of partition 0 is 1200, not 1100", partition=0, tip=1200),
     errors.SubscriptionConflict(
-        'group "billing" has another ordering, which cannot change', field="ordering"
+        'group "billing" has another ordering, which cannot change', field="ordering", current="partition"
     ),
     errors.SubscriptionInactive('group "billing" was cancelled', status="CANCELLED", reason="replaced"),
-    errors.LeaseLost("the lease has expired"),
+    errors.LeaseLost("the lease expired"),
     errors.KeyConflict('there is an active key "billing-service"; revoke it, or choose another name'),
-    errors.OffsetTrimmed("offset 3 of partition 0 is gone; the earliest is 501", earliest=501),
+    errors.OffsetTrimmed("Offset 3 of partition 0 is gone; the earliest is 501.", earliest=501),
     errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
-    errors.EventTooLarge("An event may have at most 1048576 bytes.", limit=1_048_576),
+    errors.EventTooLarge(
+        "1 event cannot be stored as sent; nothing was published.",
+        limit=1_048_576,
+        errors=[
+            ItemProblem(
+                0,
+                "event_too_large",
+                "The event's data and headers have 1048577 bytes; 1048576 are allowed.",
+                "/data",
+            )
+        ],
+    ),
     errors.UnsupportedMediaType("The body must be application/json in UTF-8."),
     errors.HostNotAllowed("The request's Host is not a name of this service."),
     errors.InvalidArgument("limit must be a whole number from 1 to 1000.", field="limit"),
     errors.InvalidTopicName(f"A topic name is {NAME_RULE}."),
     errors.InvalidSubscriptionName(f"The name of a group is {NAME_RULE}."),
     errors.InvalidEvents(
-        "1 of 3 events cannot be stored; none was.",
-        [ItemProblem(1, "unstorable_character", "The item holds U+0000.", "/data/name")],
+        "1 event cannot be stored as sent; nothing was published.",
+        [
+            ItemProblem(
+                1, "unstorable_character", "The text holds U+0000, which cannot be stored.", "/data/name"
+            )
+        ],
     ),
-    errors.EmptyBatch("A batch has at least one event."),
-    errors.TooManyItems("A batch may have at most 10000 events.", limit=10_000),
+    errors.EmptyBatch("There is no event in the batch."),
+    errors.TooManyItems("A batch holds at most 10000 events.", limit=10_000),
     errors.IdempotencyConflict("the idempotency key was used for another batch"),
-    errors.TransactionSplit('the events of transaction "t1" are not adjacent', transaction_id="t1"),
+    errors.TransactionSplit(
+        'the events of transaction "t1" are not adjacent, more than 10,000, or their keys lead to several '
+        "partitions",
+        transaction_id="t1",
+    ),
     errors.TopicBusy("The topic's queue is full; nothing was stored."),
     errors.DatabaseUnavailable("The database cannot be reached."),
     errors.IssuerUnavailable("The keys of the issuer could not be read yet."),
@@ -77,7 +98,10 @@ EXAMPLES: Sequence[GaplessError] = (
     ),
     errors.ServerFull("This server already has 10000 open streams.", limit=10_000),
     errors.Draining("The server is shutting down; nothing was stored."),
-    errors.NotReady("The database may lose events that were acknowledged: fsync is off."),
+    errors.NotReady(
+        "The database may lose events that were acknowledged: fsync is off. GAPLESS_ACCEPT_DATA_LOSS "
+        "accepts that."
+    ),
     errors.SchemaOutdated("The database lacks migrations; run `gapless migrate`."),
     errors.StorageFull("The database has no space left."),
 )

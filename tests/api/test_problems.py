@@ -1,6 +1,7 @@
 """Refusals and failures of every kind, and what stands around every answer."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from app.api.problem_types import MEANINGS, problem_types
 from app.api.problems import STATUS, describe, problem_response
 from app.errors import GaplessError
 from tests.conftest import StartService
+from tests.support.clock import Clock
 from tests.support.problems import problem
 from tests.support.service import ThreadService
 
@@ -178,3 +180,74 @@ async def test_requests_are_logged_only_when_asked_for(start_service: StartServi
         if wanted:
             assert lines[0]["request_id"] == "abc"
             assert lines[0]["seconds"] >= 0
+
+
+async def test_examples_of_problems_are_what_is_answered(client: httpx.AsyncClient, clock: Clock) -> None:
+    documented = {example.code: describe(example) for example in EXAMPLES}
+    told: set[str] = set()
+
+    async def refused(method: str, path: str, json: Any = None, **request: Any) -> None:
+        answer = (await client.request(method, path, json=json, **request)).json()
+        expected = documented[answer["code"]]
+        assert set(answer) == set(expected)
+        assert [answer.get(name) for name in ("detail", "errors")] == [
+            expected.get(name) for name in ("detail", "errors")
+        ]
+        told.add(answer["code"])
+
+    async def done(method: str, path: str, json: Any = None) -> Any:
+        answer = await client.request(method, path, json=json)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    orders, events = "/v1/topics/orders", "/v1/topics/orders/events"
+    billing = f"{orders}/subscriptions/billing"
+    one = {"events": [{"data": 1}]}
+    await refused("POST", events, one)
+    await done("PUT", orders, {"partitions": 4})
+    await done("POST", f"{events}?partition=0", {"events": [{"data": n} for n in range(1200)]})
+    await refused("PUT", orders, content=b"{", headers={"Content-Type": "application/json"})
+    await refused("PUT", orders, content=b"x", headers={"Content-Type": "text/plain"})
+    await refused("PUT", orders, {"partitions": 3})
+    await refused("PUT", "/v1/topics/Orders")
+    await refused("GET", orders, headers={"Host": "example.org"})
+    await refused("GET", f"{orders}/stream?last_event_id=yesterday")
+    await refused("GET", f"{orders}/stream?token=x")
+    await refused("GET", f"{events}?partition=7")
+    await refused("GET", f"{events}?limit=0")
+    await refused("GET", f"{events}?offset=5000")
+    await refused("POST", f"{events}?partition=0&expected_offset=1100", one)
+    await refused("POST", events, {"events": []})
+    await refused("POST", events, {"events": [{"data": 1}] * 10_001})
+    await refused("POST", events, {"events": [{"data": 1}, {"data": {"name": "\0"}}, {"data": 1}]})
+    await refused("POST", events, {"events": [{"data": "x" * 1_048_575}]})
+    split = [{"data": 1, "key": str(key), "transaction_id": "t1"} for key in range(20)]
+    await refused("POST", events, {"events": split})
+    key = {"Idempotency-Key": '"k"'}
+    await client.post(events, json=one, headers=key)
+    await refused("POST", events, {"events": [{"data": 2}]}, headers=key)
+
+    await refused("GET", billing)
+    await refused("PUT", f"{orders}/subscriptions/Billing")
+    await done("PUT", billing, {"start": "earliest"})
+    await refused("PUT", billing, {"ordering": "key"})
+    await refused("GET", f"{billing}/dead-letters/17")
+    claimed = await done("POST", f"{billing}/claim", {"member": "m"})
+    await clock.move(timedelta(hours=1))
+    await refused("POST", f"{billing}/leases/{claimed['lease']['token']}/ack")
+    await done("POST", f"{billing}/cancel", {"reason": "replaced"})
+    await refused("POST", f"{billing}/claim", {"member": "m"})
+
+    named = {"name": "billing-service", "scopes": ["consume"]}
+    await refused("DELETE", "/v1/keys/billing-service")
+    await done("POST", "/v1/keys", named)
+    await refused("POST", "/v1/keys", named)
+    await done("POST", f"{orders}/trim", {"partition": 0, "before": 501})
+    await refused("GET", f"{events}?offset=3")
+    needing_more = {
+        *("csrf_refused", "forbidden", "unauthorized"),
+        *("rate_limited", "request_too_large", "server_full", "too_many_streams"),
+        *("database_unavailable", "draining", "issuer_unavailable", "not_ready", "schema_outdated"),
+        *("storage_full", "topic_busy"),
+    }
+    assert told | needing_more == set(documented)
