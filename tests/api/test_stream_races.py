@@ -133,14 +133,16 @@ async def test_no_wake_up_is_lost_among_four_writers(api: Api, connect: Connect)
             await publish(connection, "1")
 
     connections = [await connect() for _ in range(writers)]
+    seen: list[int] = []
     async with api.stream() as stream:
         await stream.position()
         for _ in range(bursts):
             await asyncio.gather(*map(write, connections))
             tip = (await api.read(offset=1))["tip"]
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while offset(await stream.next()) < tip:
-                    pass
+                while not seen or seen[-1] < tip:
+                    seen.append(offset(await stream.next()))
+            assert seen == list(range(1, tip + 1))
             await asyncio.sleep(random.random() * 0.15)
 
 
