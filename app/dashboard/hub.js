@@ -81,14 +81,12 @@ export class Hub {
     source.onopen = () => {
       this.#retry = FIRST_RETRY_MILLISECONDS;
       this.#become("live");
-      // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch.
+      // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch. The stream
+      // may bring the same, as the browser comes back to where it started, by the id of `start` that nobody notes here.
       if (from === "latest") this.#tell(this.#unnamed(), { kind: "joined" });
     };
     source.onmessage = (message) => this.#take(message);
     source.onerror = () => this.#trouble(source, from);
-    source.addEventListener("start", ({ lastEventId }) => {
-      this.#lastId = lastEventId;
-    });
     for (const kind of ["gap", "end", "drain"]) {
       source.addEventListener(kind, ({ data, lastEventId }) => {
         this.#lastId = lastEventId || this.#lastId;

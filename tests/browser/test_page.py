@@ -128,7 +128,7 @@ async def test_what_log_and_stream_both_bring_after_a_break_counts_once_and_is_n
     await context.add_init_script(HOLDING)
     pages: list[Route] = []
     async with FaultProxy(Target(port=service.port)) as proxy:
-        # Before the first event only the browser knows where the stream began, and comes back to that.
+        # Before the first event only the browser notes where the stream began, and comes back to that.
         tab = await Tab.open(context, f"http://127.0.0.1:{proxy.port}", "orders")
         await tab.page.route("**/orders/events?*", lambda route: pages.append(route))
         await tab.page.evaluate("holding = true")
