@@ -18,7 +18,9 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from app.api.cors import VARY
 from app.api.cycle import Cycle
+from app.api.middleware import new_request_id, security_headers
 from app.api.problems import framework_response
 from app.settings import Settings
 
@@ -381,7 +383,15 @@ class Connection(HttpToolsProtocol):
 
     def _answer(self, status: int) -> bytes:
         answer = framework_response(status)
-        headers = [*answer.raw_headers, (b"connection", b"close")]
+        headers = [
+            *self.server_state.default_headers,
+            *answer.raw_headers,
+            *security_headers(self._settings),
+            (b"x-request-id", new_request_id()),
+            (b"connection", b"close"),
+        ]
+        if self._settings.cors_origins:
+            headers.append(VARY)
         lines = [name + b": " + value + b"\r\n" for name, value in headers]
         # The address is that of this request, and known as soon as the method is.
         body = b"" if self.url and self.parser.get_method() == b"HEAD" else bytes(answer.body)

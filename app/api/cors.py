@@ -23,7 +23,7 @@ EXPOSED = (
     b"X-Request-Id, Retry-After, ETag, WWW-Authenticate, Idempotency-Replayed, Gapless-Next-Offset, "
     b"Gapless-Tip, Gapless-Earliest"
 )
-_VARY = (b"vary", b"Origin")
+VARY = (b"vary", b"Origin")
 
 
 class Cors:
@@ -34,11 +34,11 @@ class Cors:
         """What any answer to the request has to bear."""
         origin = self._allowed(scope)
         if origin is None:
-            return [_VARY]
+            return [VARY]
         return [
             (b"access-control-allow-origin", origin.encode("latin-1")),
             (b"access-control-expose-headers", EXPOSED),
-            _VARY,
+            VARY,
         ]
 
     def preflight(self, scope: Scope) -> Response | None:

@@ -43,6 +43,16 @@ log = structlog.get_logger(__name__)
 access_log = structlog.get_logger("gapless.access")
 
 
+def security_headers(settings: Settings) -> Headers:
+    if not settings.hsts_seconds:
+        return _SECURITY
+    return (*_SECURITY, (b"strict-transport-security", b"max-age=%d" % settings.hsts_seconds))
+
+
+def new_request_id() -> bytes:
+    return os.urandom(8).hex().encode()
+
+
 class EdgeMiddleware:
     def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics = NOBODY) -> None:
         self._app = app
@@ -52,9 +62,7 @@ class EdgeMiddleware:
         self._access_log = settings.access_log
         self._hosts = Hosts.of(settings)
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
-        self._security: Headers = _SECURITY
-        if settings.hsts_seconds:
-            self._security += ((b"strict-transport-security", b"max-age=%d" % settings.hsts_seconds),)
+        self._security = security_headers(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -90,6 +98,8 @@ class EdgeMiddleware:
         """What answers in place of the application."""
         if self._hosts is not None and (refused := self._hosts.refusal(scope)) is not None:
             return problem_response(refused)
+        if edge.hosts > 1:
+            return framework_response(400)
         if edge.length > self._max_body and not edge.streamed:
             return problem_response(too_large(self._max_body))
         if len(scope["headers"]) > MAX_HEADERS or edge.header_bytes > self._max_header_bytes:
@@ -106,6 +116,7 @@ class _Exchange:
         "_started_at",
         "header_bytes",
         "headers",
+        "hosts",
         "length",
         "request_id",
         "status",
@@ -120,6 +131,7 @@ class _Exchange:
         self.length = 0
         self.streamed = False
         self.header_bytes = 0
+        self.hosts = 0
         given = b""
         for name, value in scope["headers"]:
             self.header_bytes += len(value)
@@ -127,9 +139,11 @@ class _Exchange:
                 self.length = int(value) if value.isdigit() else 0
             elif name == b"content-type":
                 self.streamed = value.lower().startswith(STREAMED)
+            elif name == b"host":
+                self.hosts += 1
             elif name == b"x-request-id":
                 given = value
-        self.request_id = (given if _CLEAN_ID.match(given) else os.urandom(8).hex().encode()).decode()
+        self.request_id = (given if _CLEAN_ID.match(given) else new_request_id()).decode()
         scope[REQUEST_ID] = self.request_id
         self.headers = [*security, (b"x-request-id", self.request_id.encode())]
         if scope["path"] == "/":

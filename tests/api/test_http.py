@@ -125,6 +125,33 @@ async def test_the_name_of_a_content_type_may_have_capitals(start_service: Start
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GET /livez HTTP/1.1", 200),
+        (b"GET /livez HTTP/3.0", 400),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1", 431),
+    ],
+)
+async def test_every_answer_has_the_same_headers(
+    start_service: StartService, request_line: bytes, status: int
+) -> None:
+    """Also those to what never becomes a request."""
+    service = await start_service(cors_origins=["https://page.example"], hsts_seconds=60)
+    async with Rude(service.port) as rude:
+        await rude.send(request_line + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert await rude.answers_to_end() == [status]
+    lines = rude.received.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
+    found = dict(line.lower().split(b": ", 1) for line in lines)
+    assert found[b"cross-origin-resource-policy"] == b"same-origin"
+    assert found[b"x-content-type-options"] == b"nosniff"
+    assert found[b"referrer-policy"] == b"no-referrer"
+    assert found[b"strict-transport-security"] == b"max-age=60"
+    assert found[b"vary"] == b"origin"
+    assert len(found[b"x-request-id"]) == 16
+    assert found[b"date"]
+
+
 async def test_who_asks_by_http_1_0_gets_no_chunks(http: httpx.AsyncClient, topic: str) -> None:
     await http.post(f"{topic}/events", json={"events": [{"data": "first"}, {"data": "second"}]})
     port = http.base_url.port or 0

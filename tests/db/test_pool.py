@@ -110,7 +110,7 @@ async def test_whoever_waits_gets_the_next_connection(dsn: str) -> None:
     async with pool.acquire():
         async with pool.acquire():
             waiting = [asyncio.create_task(ask()) for _ in range(3)]
-            await asyncio.sleep(0.1)
+            await until(lambda: pool._waiting == 3)
         async with asyncio.timeout(3):
             assert await asyncio.gather(*waiting) == [1, 1, 1]
     await pool.close()
