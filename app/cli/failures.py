@@ -43,6 +43,9 @@ HINTS = {
 OTHER_ADDRESS = "give the address of the server with --url or GAPLESS_URL"
 
 
+TEMPORARY = (408, 429, 502, 503, 504, 507)
+
+
 class ReaderGone(Exception):
     """Whoever read standard output closed it, as `head` does."""
 
@@ -62,7 +65,7 @@ class Problem(Failure):
 
     @property
     def temporary(self) -> bool:
-        return self.status in (429, 502, 503, 504)
+        return self.status in TEMPORARY
 
     @property
     def hint(self) -> str | None:
