@@ -20,7 +20,17 @@ ALGORITHMS = (
 """Of these the verifier needs a public key only; whoever verifies by a shared secret can sign as well."""
 
 PREFIX = "GAPLESS_"
-_OF_OTHERS = {"URL", "TOKEN", "TOKEN_FILE", "OWNER_PASSWORD", "SERVICE_PASSWORD", "SITE", "REPLICAS", "SOAK"}
+_OF_OTHERS = {
+    "URL",
+    "TOKEN",
+    "TOKEN_FILE",
+    "OWNER_PASSWORD",
+    "SERVICE_PASSWORD",
+    "NETWORK",
+    "SITE",
+    "REPLICAS",
+    "SOAK",
+}
 """Read by the other commands, the tests, and what `docker/` sets up."""
 # Kubernetes and Docker's links announce a service called gapless to its neighbours like that.
 _ANNOUNCED = re.compile(
