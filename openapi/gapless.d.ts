@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: f39b7e2288291503edded00bc0f42e1dc43a46694e6d1c5c95e5d0c2f320d72c
+// SHA-256 of openapi.json: e344380108d846458767ab03354c0f52c5a63e96fca363b55f72171e5eee2a2a
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -693,7 +693,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API key
-         * @description Requests with it are refused, streams of it end within a ping interval, also at other replicas.
+         * @description Requests with it are refused and its streams end: at this replica at once, at the others within
+         *     `key_refresh_seconds`, 5 by default.
          */
         delete: operations["revoke_key"];
         options?: never;

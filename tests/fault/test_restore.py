@@ -19,7 +19,7 @@ KEPT, LOST = 5, 3
 
 
 class Backup:
-    """By pg_dump and pg_restore, into the same database, as docs/DEPLOYMENT.md says; few segments go at once."""
+    """By pg_dump and pg_restore, into the same database, as docs/DEPLOYMENT.md says; few segments at once."""
 
     def __init__(self, server: EmbeddedServer, file: Path) -> None:
         self._server = server

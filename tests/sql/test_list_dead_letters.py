@@ -74,3 +74,27 @@ async def test_they_are_gone_with_their_group(connection: asyncpg.Connection) ->
     await reject(connection, (await claim(connection))["lease"])
     await value(connection, "delete_subscription", topic="t", group="g")
     assert await connection.fetchval("select count(*) from gapless.dead_letter") == 0
+
+
+async def test_a_page_costs_what_is_on_it_however_many_letters_there_are(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_topic(connection)
+    for group in ("other", "g"):
+        await connection.execute(
+            "insert into gapless.dead_letter (subscription_id, partition_id, log_offset, from_offset,"
+            " to_offset, status, attempts, reason, errors, dead_at, updated_at, topic_id)"
+            " select $1, 0, n, n, n, 'dead', 1, 'failed', '[]', now(), now(), 1"
+            " from generate_series(1, 20000) n",
+            await create_group(connection, group),
+        )
+    await connection.execute("analyze gapless.dead_letter")
+    # What a session looks up once is not of the page.
+    assert len(await letters(connection)) == 100
+    (plan,) = json.loads(
+        await connection.fetchval(
+            "explain (analyze, buffers, format json) select gapless.list_dead_letters('t', 'g')"
+        )
+    )
+    assert plan["Plan"]["Actual Rows"] == 100
+    assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 200
