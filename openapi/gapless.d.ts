@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: e344380108d846458767ab03354c0f52c5a63e96fca363b55f72171e5eee2a2a
+// SHA-256 of openapi.json: 72263205470162766645688baacbb71fb735729312791cb65736dbb4473245bb
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -3448,6 +3448,15 @@ export interface operations {
             };
             /** @description There is no such topic; The topic has no such partition */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request took too long to arrive */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };

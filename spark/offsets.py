@@ -20,8 +20,8 @@ class OffsetsChanged(Exception):
 
 def another_topic(topic: str, created: str) -> OffsetsChanged:
     return OffsetsChanged(
-        f"topic {topic}, made at {created}, is not the one that the offsets are of, which was deleted or has"
-        " another name: they mean nothing in it. Start anew, a stream with another checkpoint"
+        f"topic {topic}, made at {created}, is not the topic that these offsets belong to, which was deleted"
+        " or is called something else: they mean nothing here. Start anew, a stream with another checkpoint"
     )
 
 

@@ -104,7 +104,7 @@ def insist_on_topic(topic: str, created: str, state: TopicState) -> None:
 
 
 def insist_on_epoch(topic: str, epoch: str | None, state: TopicState, fail_on_data_loss: bool) -> None:
-    """None is that of checkpoints that have none."""
+    """Checkpoints without an epoch have None."""
     if epoch not in (None, state.epoch):
         changed(
             f"the database of {topic} was restored or failed over since offsets were noted (epoch {epoch},"

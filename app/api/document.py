@@ -37,7 +37,7 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.Unauthorized(),
     errors.Forbidden("This needs the scope `publish` for the topic 'orders'."),
     errors.CsrfRefused(f"With a session cookie this needs {CSRF_HEADER}, as GET /v1/session tells it."),
-    errors.TopicNotFound("There is no topic 'orders'. Create it first.", create="PUT /v1/topics/orders"),
+    errors.TopicNotFound('topic "orders" does not exist', create="PUT /v1/topics/orders"),
     errors.PartitionNotFound('topic "orders" has no partition 7', partition=7, partitions=4),
     errors.SubscriptionNotFound('topic "orders" has no group "billing"'),
     errors.DeadLetterNotFound("the group has no dead letter 17", dead_letter_id=17),

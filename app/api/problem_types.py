@@ -115,8 +115,8 @@ MEANINGS: Mapping[str, str] = {
         "There is no such topic; `PUT` creates it. The answer to a publish names that call in `create`."
     ),
     "transaction_split": (
-        "Events of one `transaction_id` are not adjacent in the batch, or their keys lead to several "
-        "partitions."
+        "Events of one `transaction_id` are not adjacent in the batch, are more than 10,000, or their keys "
+        "lead to several partitions."
     ),
     "unauthorized": "No credentials, or none that are valid: unknown, expired or revoked. Get new ones.",
     "unsupported_media_type": "The call does not take this `Content-Type`.",

@@ -135,6 +135,7 @@ OPERATION = operation(
         errors.InvalidEvents,
         errors.EmptyBatch,
         errors.TooManyItems,
+        errors.RequestTimeout,
         errors.RequestTooLarge,
         errors.EventTooLarge,
         errors.UnsupportedMediaType,

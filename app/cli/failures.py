@@ -39,9 +39,7 @@ HINTS = {
     "forbidden": "the key of GAPLESS_TOKEN lacks a scope for that; `gapless key list` shows what keys have",
 }
 
-
 OTHER_ADDRESS = "give the address of the server with --url or GAPLESS_URL"
-
 
 TEMPORARY = (408, 429, 502, 503, 504, 507)
 

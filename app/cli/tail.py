@@ -137,9 +137,7 @@ class Tail:
         lines: list[bytes] = []
         last_id = self._id
         for frame in frames:
-            if frame.event == "start":
-                pass  # it only moves the id
-            elif frame.event:
+            if frame.event:
                 self._control(frame)
             elif frame.data is not None:
                 # A line end inside JSON is white space; on one line it must be another.
@@ -167,7 +165,7 @@ class Tail:
             self._topics = [topic for topic in self._topics if topic != ended]
         elif frame.event == "drain":
             notice("drain: the server is stopping; reconnecting")
-        else:
+        elif frame.event != "start":
             notice(f"{frame.event}: {said.get('detail', '')} ({said.get('code', '')})")
 
     def _pause(self, attempt: int, failure: Failure | None = None) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from app.errors import (
+    LOCKED,
     OF_THE_DATABASE,
     DatabaseUnavailable,
     Draining,
@@ -72,7 +73,7 @@ class GroupCommit:
             raise Draining("The server is shutting down; nothing was stored.")
         queue = self._queues.get(topic)
         if queue is not None and self._turns.is_suspect(topic):
-            raise TopicBusy("The log of this topic is locked by somebody else; nothing was stored.")
+            raise TopicBusy(LOCKED)
         if queue is None:
             queue = self._queues[topic] = PublishQueue(self._settings)
         if options == NO_OPTIONS:

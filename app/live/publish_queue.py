@@ -40,7 +40,7 @@ class Request:
 class Flight:
     """Requests of one topic that wait for a transaction, and how many transactions they may use at once.
 
-    With `many_events` of them waiting, it is one more.
+    With `many_events` of them waiting, they may use one more.
     """
 
     __slots__ = ("events", "many_events", "most_flushes", "running", "waiting")

@@ -4,7 +4,7 @@
  * that is in use keeps none of the others.
  *
  * The first step of a topic takes its table out of gapless.event. That needs a lock which waits for
- * readers and makes others wait behind it, so it gives up after 100 ms, and once in a call; and it is a transaction of
+ * readers and makes others wait behind it, so it gives up after 100 ms, and a call waits for only one such lock; and it is a transaction of
  * its own, so the lock does not last while the segments are dropped. Those go 50 in a step: a topic
  * of thousands would exhaust the lock table. Then its subscriptions go one
  * after the other, 10,000 rows of each kind in a step, and staged chunks, 100 in a step.

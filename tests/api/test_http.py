@@ -5,8 +5,6 @@ import json
 import socket
 import time
 from asyncio import to_thread
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import cast
 
 import httpx
@@ -22,20 +20,11 @@ from tests.support.wait import PATIENCE_SECONDS, shared, until
 SOME_MB = 17_000_000
 
 
-@contextmanager
-def plain(port: int) -> Iterator[socket.socket]:
-    """A blocking socket, of a client that sends all of a request before it reads."""
-    with socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS) as client:
-        yield client
-
-
 def sent_whole(port: int, request: bytes) -> bytes:
-    with plain(port) as client:
+    """What a client receives that sends all of a request before it reads."""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS) as client:
         client.sendall(request)
-        answer = b""
-        while data := client.recv(65_536):
-            answer += data
-        return answer
+        return b"".join(iter(lambda: client.recv(65_536), b""))
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
@@ -81,7 +70,7 @@ async def test_a_head_that_the_service_does_not_read_on_is_not_late(start_servic
     behind = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
     async with api_of(service.base_url) as api, Rude(service.port) as rude:
         await api.create()
-        poll = b"GET /v1/topics/t/events?from=latest&wait=3 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        poll = b"GET /v1/topics/t/events?from=latest&wait=2 HTTP/1.1\r\nHost: localhost\r\n\r\n"
         sending = asyncio.create_task(rude.send(poll + behind * 8_000))
         async with asyncio.timeout(PATIENCE_SECONDS):
             while rude.received.count(b"HTTP/1.1 200 ") < 8_001:
@@ -101,7 +90,7 @@ async def test_a_byte_that_comes_late_of_a_refused_body_keeps_no_connection_open
     start_service: StartService,
 ) -> None:
     """It comes when the time of the idle connection is over, and before that of the refused body is."""
-    service = await start_service(header_seconds=2)
+    service = await start_service(header_seconds=1)
     service.server.config.timeout_keep_alive = 1
     async with Rude(service.port) as rude:
         await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")

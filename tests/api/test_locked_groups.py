@@ -3,10 +3,8 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 
@@ -14,7 +12,7 @@ from app.live.claim_batches import TURNS
 from tests.conftest import Connect, StartService
 from tests.support import group_calls
 from tests.support.groups import Group, offsets, publish, token
-from tests.support.log import call
+from tests.support.log import call, held
 from tests.support.problems import problem
 from tests.support.service import ThreadService
 from tests.support.wait import shared, until_blocked
@@ -31,16 +29,6 @@ async def web(start_service: StartService) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=service.base_url, timeout=120, limits=limits) as client:
         await client.put(TOPIC)
         yield client
-
-
-@asynccontextmanager
-async def transaction(connection: asyncpg.Connection) -> AsyncIterator[None]:
-    transaction = connection.transaction()
-    await transaction.start()
-    try:
-        yield
-    finally:
-        await transaction.rollback()
 
 
 async def longest(work: Callable[[], Awaitable[object]], until_done: asyncio.Future[Any]) -> float:
@@ -62,7 +50,7 @@ async def test_a_burst_of_claims_of_a_locked_group_holds_up_no_other_group(
     )
     await publish(web, TOPIC, *range(20))
     connection, observer = await connect(), await connect("observer")
-    async with transaction(connection):
+    async with held(connection):
         await group_calls.claim(connection, group="locked", max_events=1)
         body = {"member": "m", "max_events": 1}
         claims = [
@@ -94,7 +82,7 @@ async def test_acks_into_a_locked_partition_leave_connections_to_the_others(
 
     connection = await connect()
     member = await group_calls.claim(connection, max_events=1)
-    async with transaction(connection):
+    async with held(connection):
         await call(connection, "ack", lease=member["lease"])
         acks = asyncio.gather(*(ack(lease) for lease in leases))
         assert await longest(lambda: publish(web, "/v1/topics/other", 1), acks) < shared(LOCK_SECONDS / 2)

@@ -246,7 +246,7 @@ async def test_examples_of_problems_are_what_is_answered(client: httpx.AsyncClie
     await refused("GET", f"{events}?offset=3")
     needing_more = {
         *("csrf_refused", "forbidden", "unauthorized"),
-        *("rate_limited", "request_too_large", "server_full", "too_many_streams"),
+        *("rate_limited", "request_timeout", "request_too_large", "server_full", "too_many_streams"),
         *("database_unavailable", "draining", "issuer_unavailable", "not_ready", "schema_outdated"),
         *("storage_full", "topic_busy"),
     }

@@ -186,9 +186,11 @@ BODY_SECONDS = 2.0
 
 
 @asynccontextmanager
-async def hasty(start_service: StartService) -> AsyncIterator[tuple[Rude, Callable[[int], Awaitable[None]]]]:
+async def hasty(
+    start_service: StartService, body_seconds: float = 1.0
+) -> AsyncIterator[tuple[Rude, Callable[[int], Awaitable[None]]]]:
     """A connection to a service that waits for bodies only so long, and one that waits for so many events."""
-    service = await start_service(body_seconds=BODY_SECONDS)
+    service = await start_service(body_seconds=body_seconds)
     async with (
         httpx.AsyncClient(base_url=service.base_url, timeout=30) as client,
         Rude(service.port) as rude,
@@ -205,7 +207,7 @@ async def hasty(start_service: StartService) -> AsyncIterator[tuple[Rude, Callab
 
 
 async def test_behind_a_proxy_lines_that_go_on_coming_may_take_any_time(start_service: StartService) -> None:
-    async with hasty(start_service) as (rude, until_stored):
+    async with hasty(start_service, BODY_SECONDS) as (rude, until_stored):
         await rude.send(PROXIED)
         began, lines = time.monotonic(), 0
         while time.monotonic() - began < 2 * BODY_SECONDS:

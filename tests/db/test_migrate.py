@@ -272,7 +272,10 @@ async def _publishes(connection: asyncpg.Connection) -> None:
         await connection.fetch(f"select gapless.list_dead_letters('t', 'g'{', null' * 7})")
 
 
-async def test_nobody_waits_behind_a_migration_that_waits(empty_dsn: str, folder: Path) -> None:
+async def test_nobody_waits_behind_a_migration_that_waits(
+    empty_dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.migrate.TABLE_LOCK_PAUSE_SECONDS", 0.1)
     await migrate(empty_dsn)
     add_migration(folder, "alter table gapless.topic add column extra integer;")
     async with connected(empty_dsn) as holder, connected(empty_dsn) as publisher:

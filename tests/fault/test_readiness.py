@@ -14,6 +14,7 @@ import asyncpg
 import httpx
 import pytest
 
+from app.api import health
 from app.auth.tokens import new_token
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
@@ -239,8 +240,11 @@ async def test_a_database_that_went_silent_is_red_within_seconds(databases: Data
 
 
 async def test_callers_whom_a_silent_database_would_have_to_know_are_answered_in_time_too(
-    databases: Databases, dsn: str
+    databases: Databases, dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert health.ANSWER_SECONDS < ANSWERED_SECONDS
+    monkeypatch.setattr(health, "READY_SECONDS", 0.8)
+    monkeypatch.setattr(health, "ANSWER_SECONDS", 0.9)
     async with FaultProxy(Target(path=databases.server.socket)) as proxy:
         through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
         async with probed(Settings(database_url=through, **GUARDED)) as probe:

@@ -413,7 +413,7 @@ async def test_lines_that_stop_coming_are_reported_as_far_as_they_came(
     start_service: StartService, proxy: Proxy, tmp_path: Path
 ) -> None:
     """Caddy passes no answer on before the client has sent all."""
-    service = await start_service(body_seconds=2)
+    service = await start_service(body_seconds=1)
     async with proxy([service.port], tmp_path) as url, api_of(url) as api:
         await api.create()
         head = POST.replace("application/json", "application/x-ndjson").encode()

@@ -315,7 +315,10 @@ async def test_a_job_in_a_session_that_is_there_means_utc_and_leaves_it_as_it_wa
         assert {name: spark.conf.get(name) for name in theirs} == theirs
     finally:
         for name, was in before.items():
-            spark.conf.unset(name) if was is None else spark.conf.set(name, was)
+            if was is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, was)
     [event] = await events(connection)
     assert event["event_time"] == datetime(2015, 9, 12, 0, 46, tzinfo=UTC)
 

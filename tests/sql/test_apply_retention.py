@@ -1,8 +1,6 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +9,7 @@ import asyncpg
 from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.effort import effort
-from tests.support.log import bounds, call, create_topic, publish, publish_many, read, refused, value
+from tests.support.log import bounds, call, create_topic, held, publish, publish_many, read, refused, value
 from tests.support.retention import alter, claim, consume, create_kept, drop, earliest, retain, retain_all
 from tests.support.subscriptions import create_group, get_group
 from tests.support.wait import shared, until, until_blocked
@@ -26,15 +24,6 @@ async def losses(connection: asyncpg.Connection) -> list[dict[str, Any]]:
         "select subscription, details from gapless.audit_log where actor = 'retention' order by audit_id"
     )
     return [{"group": row[0], **json.loads(row[1])} for row in rows]
-
-
-@asynccontextmanager
-async def held(session: asyncpg.Connection) -> AsyncIterator[None]:
-    """A transaction that stays open."""
-    transaction = session.transaction()
-    await transaction.start()
-    yield
-    await transaction.rollback()
 
 
 async def test_without_settings_everything_stays(connection: asyncpg.Connection, clock: Clock) -> None:

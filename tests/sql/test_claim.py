@@ -20,7 +20,7 @@ from tests.support.group_calls import (
     state,
     take,
 )
-from tests.support.log import call, create_topic, publish, publish_many, refused, value
+from tests.support.log import call, create_topic, held, publish, publish_many, refused, value
 from tests.support.wait import shared, until_blocked
 
 
@@ -535,13 +535,11 @@ async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
     # The group was heard of just now, so the claims do not meet in its heartbeat.
     await ack(connection, (await claim(connection, max_events=1))["lease"])
     old = await connect("old")
-    transaction = old.transaction(isolation="repeatable_read")
-    await transaction.start()
-    await old.fetchval("select 1 from gapless.topic")
-    await ack(connection, (await claim(connection, max_events=1))["lease"])
-    with refused("40001"):
-        await claim(old, max_events=1)
-    await transaction.rollback()
+    async with held(old, "repeatable_read"):
+        await old.fetchval("select 1 from gapless.topic")
+        await ack(connection, (await claim(connection, max_events=1))["lease"])
+        with refused("40001"):
+            await claim(old, max_events=1)
 
 
 async def test_s26_a_claim_without_a_group_is_refused_and_one_of_an_empty_topic_is_empty(

@@ -1,7 +1,5 @@
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import asyncpg
@@ -15,6 +13,7 @@ from tests.support.log import (
     call,
     contents,
     create_topic,
+    held,
     publish,
     publish_many,
     read,
@@ -30,15 +29,6 @@ GRACE = timedelta(seconds=10)
 
 async def trim(connection: asyncpg.Connection, before: int, topic: str = "t", partition: int = 0) -> None:
     await call(connection, "trim", topic=topic, partition=partition, before=before)
-
-
-@asynccontextmanager
-async def held(session: asyncpg.Connection, isolation: str | None = None) -> AsyncIterator[None]:
-    """A transaction that stays open."""
-    transaction = session.transaction(isolation=isolation)
-    await transaction.start()
-    yield
-    await transaction.rollback()
 
 
 async def test_without_trimmed_segments_there_is_nothing_to_do(connection: asyncpg.Connection) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.group_calls import ack, claim, create_group, drain, letters, nack, offsets, state, take
-from tests.support.log import call, create_topic, publish_many, refused, value
+from tests.support.log import call, create_topic, held, publish_many, refused, value
 
 
 async def test_what_failed_comes_again_and_the_deliveries_are_counted(connection: asyncpg.Connection) -> None:
@@ -234,10 +234,8 @@ async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
     await publish_many(connection, 2)
     lease = (await claim(connection))["lease"]
     old = await connect("old")
-    transaction = old.transaction(isolation="repeatable_read")
-    await transaction.start()
-    await old.fetchval("select 1 from gapless.topic")
-    await nack(connection, lease)
-    with refused("40001"):
-        await nack(old, lease)
-    await transaction.rollback()
+    async with held(old, "repeatable_read"):
+        await old.fetchval("select 1 from gapless.topic")
+        await nack(connection, lease)
+        with refused("40001"):
+            await nack(old, lease)

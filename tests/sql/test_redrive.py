@@ -18,7 +18,7 @@ from tests.support.group_calls import (
     state,
     take,
 )
-from tests.support.log import call, create_topic, publish_many, refused, value
+from tests.support.log import call, create_topic, held, publish_many, refused, value
 from tests.support.wait import until_blocked
 
 
@@ -150,13 +150,11 @@ async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
 ) -> None:
     await dead(connection, 2, ordering="none")
     old = await connect("old")
-    transaction = old.transaction(isolation="repeatable_read")
-    await transaction.start()
-    await old.fetchval("select 1 from gapless.topic")
-    assert await redrive(connection) == 2
-    with refused("40001"):
-        await redrive(old)
-    await transaction.rollback()
+    async with held(old, "repeatable_read"):
+        await old.fetchval("select 1 from gapless.topic")
+        assert await redrive(connection) == 2
+        with refused("40001"):
+            await redrive(old)
 
 
 async def test_nonsense_is_refused_and_nothing_is_redriven(connection: asyncpg.Connection) -> None:

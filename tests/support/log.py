@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import asyncpg
@@ -128,3 +128,14 @@ class Ear:
         await asyncio.sleep(0)
         heard, self._heard[:] = list(self._heard), []
         return heard
+
+
+@asynccontextmanager
+async def held(session: asyncpg.Connection, isolation: str | None = None) -> AsyncIterator[None]:
+    """A transaction that stays open, and is rolled back."""
+    transaction = session.transaction(isolation=isolation)
+    await transaction.start()
+    try:
+        yield
+    finally:
+        await transaction.rollback()

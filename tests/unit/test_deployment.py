@@ -178,7 +178,7 @@ def test_compose_itself_accepts_the_file(docker: str) -> None:
 
 def test_nginx_waits_for_lines_until_the_service_has_reported_them() -> None:
     nginx = (DOCKER / "nginx" / "gapless.conf").read_text()
-    (seconds,) = re.findall(r"location = /gapless-lines {[^}]* client_body_timeout (\d+)s;", nginx)
+    (seconds,) = re.findall(r"location \^~ /gapless-lines/ {[^}]* client_body_timeout (\d+)s;", nginx)
     assert int(seconds) > Settings().body_seconds
 
 

@@ -4,13 +4,12 @@ import pytest
 
 from app.api.problems import RETRY_SECONDS
 from app.cli import failures
-from app.cli.failures import Problem
 from spark import service_answers
 
 
 @pytest.mark.parametrize("status", [408, *RETRY_SECONDS])
 def test_a_command_tries_again_what_may_pass(status: int) -> None:
-    assert Problem(status, "code", "detail", {}, None).temporary
+    assert failures.Problem(status, "code", "detail", {}, None).temporary
 
 
 def test_commands_and_spark_try_the_same_again() -> None:
