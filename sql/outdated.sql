@@ -21,6 +21,7 @@ begin
     ),
     to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, boolean)'),
     to_regprocedure('gapless.find_lease(text)'),
+    to_regprocedure('gapless.revive(gapless.subscription)'),
     to_regprocedure('gapless.list_dead_letters(text, text, text, integer, bigint, integer, text, text, text)')
   ] loop
     if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then

@@ -2,7 +2,8 @@
  * Notes for each subscription what a cap of the topic took from it: events from p_earliest to p_to - 1
  * that it had not claimed, had leased, or would have been given again. p_setting names the cap.
  *
- * What it loses within a minute is one note, as a log that is always full loses a little all the time.
+ * What it loses within a minute is one note, which grows meanwhile, as a log that is always full loses a little all the
+ * time.
  */
 create or replace function gapless.audit_losses(
   p_topic gapless.topic,
@@ -14,6 +15,7 @@ create or replace function gapless.audit_losses(
 returns void
 language plpgsql
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
   v_taken int8multirange := int8multirange(int8range(p_earliest, p_to));

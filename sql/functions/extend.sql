@@ -1,6 +1,6 @@
 /*
  * Lets an open lease end p_lease_seconds from now, by default its group's lease_seconds; returns when.
- * Counts as a heartbeat, and revives a DEAD group. Raises GP003, GP012.
+ * Counts as a heartbeat, and revives a DEAD group, whose next claims tell what it lost. Raises GP003, GP012.
  */
 create or replace function gapless.extend(p_lease text, p_lease_seconds double precision default null)
 returns timestamptz
@@ -16,9 +16,9 @@ declare
 begin
   perform gapless.check_lease_seconds(p_lease_seconds);
   select * into v_subscription from gapless.subscription s where s.subscription_id = v_lease.subscription_id;
-  -- Before the lease, as a revival locks the retention of the topic and all partitions of the group.
-  if v_subscription.status = 'DEAD' then
-    perform gapless.revive(v_subscription);
+  -- Before the lease, as a revival locks the retention of the topic.
+  if v_subscription.status = 'DEAD' and v_lease.ended_at is null and v_lease.expires_at > gapless.clock() then
+    perform gapless.revive(v_subscription, false);
     select * into v_subscription from gapless.subscription s where s.subscription_id = v_lease.subscription_id;
   end if;
   v_lease := gapless.open_lease(p_lease);

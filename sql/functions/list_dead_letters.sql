@@ -36,11 +36,12 @@ begin
   end if;
   -- In an order that one index has: by the primary key, which looks as cheap, it would walk the letters of other groups.
   return query
-  select (c.letter).*
+  select d.*
   from (
-    select l.letter, sum(l.bytes) over running - l.bytes as bytes_before
+    -- Without their payloads, of which most may be on later pages.
+    select l.subscription_id, l.dead_letter_id, sum(l.bytes) over running - l.bytes as bytes_before
     from (
-      select d as letter, d.subscription_id, d.dead_letter_id, coalesce(d.size, 0) + octet_length(d.errors::text) as bytes
+      select d.subscription_id, d.dead_letter_id, coalesce(d.size, 0) + octet_length(d.errors::text) as bytes
       from gapless.dead_letter d
       where (d.subscription_id, d.dead_letter_id) > (v_subscription.subscription_id, p_after)
         and d.subscription_id <= v_subscription.subscription_id
@@ -52,7 +53,8 @@ begin
     ) l
     window running as (order by l.subscription_id, l.dead_letter_id rows unbounded preceding)
   ) c
+  join gapless.dead_letter d on d.dead_letter_id = c.dead_letter_id
   where c.bytes_before = 0 or (c.bytes_before < p_max_bytes) is not false
-  order by (c.letter).subscription_id, (c.letter).dead_letter_id;
+  order by c.subscription_id, c.dead_letter_id;
 end
 $$;

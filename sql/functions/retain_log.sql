@@ -23,6 +23,7 @@ declare
   v_earliest bigint;
   v_tip bigint;
   v_floor bigint;
+  v_needed bigint;
   v_to bigint;
   v_old bigint;
   v_sized bigint;
@@ -75,13 +76,15 @@ begin
   v_to := gapless.transaction_start(p_topic_id, p_partition, greatest(v_earliest, v_to, v_old, v_sized), v_earliest);
 
   if v_to > v_earliest then
+    -- Before the log begins later: what a group has leased of it is not needed from then on.
+    v_needed := gapless.retention_floor(p_topic_id, p_partition);
     insert into gapless.log_start as s (topic_id, partition_id, earliest)
     values (p_topic_id, p_partition, v_to)
     on conflict (topic_id, partition_id) do update set earliest = greatest(s.earliest, excluded.earliest);
-    v_floor := least(coalesce(gapless.retention_floor(p_topic_id, p_partition), v_to), v_to);
+    v_floor := least(coalesce(v_needed, v_to), v_to);
     perform gapless.note('trimmed', greatest(v_floor, v_earliest) - v_earliest);
     perform gapless.note('trimmed_forced', v_to - greatest(v_floor, v_earliest));
-    if greatest(v_old, v_sized) > gapless.retention_floor(p_topic_id, p_partition) then
+    if greatest(v_old, v_sized) > v_needed then
       perform gapless.audit_losses(
         v_topic, p_partition, v_earliest, v_to,
         case when greatest(v_old, v_sized) = v_old then 'max_retention_seconds' else 'max_bytes' end

@@ -8,9 +8,10 @@
  * the silence that gapless.sweep_subscriptions allows, to at most 8 timeouts.
  *
  * Locks the topic's retention, the subscription, then all its partitions: a trim is either seen here
- * or sees what the group holds.
+ * or sees what the group holds. Unless p_skip, positions and partitions are left alone: each next claim skips and tells
+ * what its partition lost, as of a group that lived.
  */
-create or replace function gapless.revive(p_subscription gapless.subscription)
+create or replace function gapless.revive(p_subscription gapless.subscription, p_skip boolean default true)
 returns bigint
 language plpgsql
 set enable_seqscan = off
@@ -20,7 +21,7 @@ declare
   v_topic gapless.topic;
   v_old gapless.consumer_offset;
   v_new gapless.consumer_offset;
-  v_lost bigint := 0;
+  v_lost bigint;
 begin
   perform pg_advisory_xact_lock(gapless.lock_key(7, p_subscription.topic_id, 0));
   select * into p_subscription
@@ -31,17 +32,20 @@ begin
     return 0;
   end if;
   select * into v_topic from gapless.topic t where t.topic_id = p_subscription.topic_id;
-  perform gapless.lock_group(
-    p_subscription.subscription_id, array(select generate_series(0, v_topic.partitions - 1))
-  );
-  for v_partition in 0 .. v_topic.partitions - 1 loop
-    v_old := gapless.newest_position(p_subscription.subscription_id, v_partition);
-    v_new := gapless.skip_trimmed(v_old, gapless.log_earliest(v_topic.topic_id, v_partition));
-    if v_new is distinct from v_old then
-      v_lost := v_lost + v_new.skipped - v_old.skipped;
-      perform gapless.append_position(v_new);
-    end if;
-  end loop;
+  if p_skip then
+    v_lost := 0;
+    perform gapless.lock_group(
+      p_subscription.subscription_id, array(select generate_series(0, v_topic.partitions - 1))
+    );
+    for v_partition in 0 .. v_topic.partitions - 1 loop
+      v_old := gapless.newest_position(p_subscription.subscription_id, v_partition);
+      v_new := gapless.skip_trimmed(v_old, gapless.log_earliest(v_topic.topic_id, v_partition));
+      if v_new is distinct from v_old then
+        v_lost := v_lost + v_new.skipped - v_old.skipped;
+        perform gapless.append_position(v_new);
+      end if;
+    end loop;
+  end if;
   update gapless.subscription s
   set status = 'ACTIVE',
       reason = null,

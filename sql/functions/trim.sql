@@ -33,6 +33,8 @@ begin
   if v_earliest <= v_before then
     return v_before;
   end if;
+  -- Before the log begins later: what a group has leased of it is not needed from then on.
+  v_floor := gapless.retention_floor(v_topic.topic_id, p_partition);
   insert into gapless.log_start as s (topic_id, partition_id, earliest)
   values (v_topic.topic_id, p_partition, v_earliest)
   on conflict (topic_id, partition_id) do update
@@ -41,7 +43,7 @@ begin
   perform gapless.audit(
     p_actor, 'trim', p_topic, null, jsonb_build_object('partition', p_partition, 'earliest', v_earliest)
   );
-  v_floor := greatest(coalesce(gapless.retention_floor(v_topic.topic_id, p_partition), v_earliest), v_before);
+  v_floor := greatest(coalesce(v_floor, v_earliest), v_before);
   perform gapless.note('trimmed', least(v_floor, v_earliest) - v_before);
   perform gapless.note('trimmed_forced', v_earliest - v_floor);
   return v_earliest;

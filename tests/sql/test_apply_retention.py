@@ -146,6 +146,18 @@ async def test_the_cap_on_age_goes_over_the_heads_of_groups_and_is_noted(
     assert (await claim(connection, 100, "behind"))["skipped"] == 8
 
 
+async def test_a_cap_that_takes_nothing_but_leased_events_is_noted_too(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_kept(connection, max_retention_seconds=3600)
+    await publish_many(connection, 10)
+    await create_group(connection)
+    assert (await claim(connection, lease_seconds=43_200))["lease"] is not None
+    await clock.move(HOUR)
+    assert await retain_all(connection) == 1
+    assert [(loss["waiting"], loss["in_flight"]) for loss in await losses(connection)] == [(0, 10)]
+
+
 async def test_what_a_cap_takes_from_a_group_within_a_minute_is_noted_together(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:

@@ -78,6 +78,21 @@ async def test_an_extension_revives_a_dead_group_whose_other_events_are_then_kep
     assert await take(connection) == [3, 4]
 
 
+async def test_what_a_group_lost_before_an_extension_revived_it_is_told_by_its_next_claim(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection, retention_seconds=60)
+    await create_group(connection, heartbeat_timeout_seconds=60, lease_seconds=43_200, ordering="none")
+    await publish_many(connection, 4)
+    row = await claim(connection, max_events=2)
+    await clock.move(timedelta(hours=1))
+    assert await value(connection, "sweep_subscriptions") == 1
+    await retain_all(connection)
+    await value(connection, "extend", lease=row["lease"])
+    assert (await claim(connection))["skipped"] == 2
+    assert await ack(connection, row["lease"]) == [(1, 2, "acked")]
+
+
 async def test_what_names_no_open_lease_revives_nobody(connection: asyncpg.Connection, clock: Clock) -> None:
     await create_topic(connection)
     await create_group(connection, heartbeat_timeout_seconds=60)
