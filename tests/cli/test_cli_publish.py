@@ -56,25 +56,25 @@ def ns(events: list[dict[str, Any]]) -> list[int]:
     return [event["data"]["n"] for event in events]
 
 
-async def test_one_event_is_published_and_its_place_is_printed(url: str) -> None:
+async def test_one_event_is_published_and_its_place_is_printed(url: str, warm_cli: WarmCli) -> None:
     await create(url)
-    first = await gapless(
+    first = await warm_cli(
         "publish", "orders", '{"total": 1.10}', "--type", "order.placed", "--key-value", "customer-7", url=url
     )
     assert (first.code, first.out) == (0, b"orders partition 0 offset 1\n")
-    second = await gapless("publish", "orders", "[1]", "--json", url=url)
+    second = await warm_cli("publish", "orders", "[1]", "--json", url=url)
     assert second.json_lines == [{"topic": "orders", "partition": 0, "offset": 2}]
-    read = await gapless("read", "orders", "--json", url=url)
+    read = await warm_cli("read", "orders", "--json", url=url)
     event, other = read.json_lines
     assert (event["type"], event["key"]) == ("order.placed", "customer-7")
     assert read.out.splitlines()[0].endswith(b'"data":{"total": 1.10}}')
     assert "key" not in other
 
 
-async def test_text_is_published_as_a_json_string(url: str) -> None:
+async def test_text_is_published_as_a_json_string(url: str, warm_cli: WarmCli) -> None:
     await create(url)
-    assert (await gapless("publish", "orders", "hello, world", "--text", url=url)).code == 0
-    assert (await gapless("publish", "orders", "-", "--text", url=url, stdin=b'a "b"\n\nc\r\n')).code == 0
+    assert (await warm_cli("publish", "orders", "hello, world", "--text", url=url)).code == 0
+    assert (await warm_cli("publish", "orders", "-", "--text", url=url, stdin=b'a "b"\n\nc\r\n')).code == 0
     assert [event["data"] for event in await stored(url)] == ["hello, world", 'a "b"', "c"]
 
 
@@ -93,34 +93,38 @@ async def test_text_is_published_as_a_json_string(url: str) -> None:
         (["-", "--idempotency-prefix", "x" * 200], "printable"),
     ],
 )
-async def test_what_makes_no_sense_is_a_usage_error(url: str, arguments: list[str], said: str) -> None:
+async def test_what_makes_no_sense_is_a_usage_error(
+    url: str, arguments: list[str], said: str, warm_cli: WarmCli
+) -> None:
     await create(url)
-    result = await gapless("publish", "orders", *arguments, url=url)
+    result = await warm_cli("publish", "orders", *arguments, url=url)
     assert result.code == 2
     assert said in result.err
 
 
-async def test_an_input_without_lines_is_told_and_no_failure(url: str, tmp_path: Path) -> None:
+async def test_an_input_without_lines_is_told_and_no_failure(
+    url: str, tmp_path: Path, warm_cli: WarmCli
+) -> None:
     await create(url)
     file = tmp_path / "empty.ndjson"
     file.write_bytes(b"\n\n")
     for arguments, name in ((["-"], "standard input"), ([str(file)], str(file))):
-        done = await gapless("publish", "orders", *arguments, url=url, stdin=b"")
+        done = await warm_cli("publish", "orders", *arguments, url=url, stdin=b"")
         assert (done.code, done.out) == (0, b"")
         assert done.err == f"nothing was published to orders: {name} has no lines\n"
-    counted = await gapless("publish", "orders", "-", "--json", url=url, stdin=b"")
+    counted = await warm_cli("publish", "orders", "-", "--json", url=url, stdin=b"")
     assert counted.json_lines[0]["published"] == 0
 
 
-async def test_an_unknown_topic_is_told_before_anything_is_read(url: str) -> None:
-    result = await gapless("publish", "orders", "-", url=url, stdin=b"1\n")
+async def test_an_unknown_topic_is_told_before_anything_is_read(url: str, warm_cli: WarmCli) -> None:
+    result = await warm_cli("publish", "orders", "-", url=url, stdin=b"1\n")
     assert result.code == 1
     assert "(topic_not_found)" in result.err
     assert "`gapless topic create` makes one" in result.err.splitlines()[1]
     assert result.err.count("\n") == 2
 
 
-async def test_the_bytes_of_every_line_come_back(url: str, tmp_path: Path) -> None:
+async def test_the_bytes_of_every_line_come_back(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
     await create(url)
     lines = [
         b'{"a":1.10,"b":12345678901234567890,"a":2}',
@@ -132,12 +136,12 @@ async def test_the_bytes_of_every_line_come_back(url: str, tmp_path: Path) -> No
     ]
     file = tmp_path / "lines.ndjson"
     file.write_bytes(b"\r\n".join(lines))
-    assert (await gapless("publish", "orders", file, url=url)).code == 0
-    read = await gapless("read", "orders", "--json", url=url)
+    assert (await warm_cli("publish", "orders", file, url=url)).code == 0
+    read = await warm_cli("read", "orders", "--json", url=url)
     assert [line.split(b',"data":', 1)[1][:-1] for line in read.out.splitlines()] == lines
 
 
-async def test_fields_of_a_line_become_its_attributes(url: str) -> None:
+async def test_fields_of_a_line_become_its_attributes(url: str, warm_cli: WarmCli) -> None:
     await create(url, partitions=4)
     lines = [
         {"user": {"id": 7}, "at": "2015-09-12T00:46:58.771Z", "kind": "edit", "ref": "r-1"},
@@ -145,7 +149,7 @@ async def test_fields_of_a_line_become_its_attributes(url: str) -> None:
     ]
     options = ["--key", "user.id?", "--time", "at", "--type-field", "kind", "--id", "ref"]
     text = "\n".join(map(json.dumps, lines)).encode()
-    result = await gapless("publish", "orders", "-", *options, url=url, stdin=text)
+    result = await warm_cli("publish", "orders", "-", *options, url=url, stdin=text)
     assert result.code == 0, result.err
     edit, view = sorted(await stored(url), key=lambda event: str(event["type"]))
     assert (edit["key"], edit["time"], edit["id"]) == ("7", "2015-09-12T00:46:58.771Z", "r-1")
@@ -154,18 +158,18 @@ async def test_fields_of_a_line_become_its_attributes(url: str) -> None:
 
 @pytest.mark.parametrize("ending", [".ndjson", ".ndjson.gz"])
 async def test_a_file_published_again_adds_nothing_even_under_another_name(
-    url: str, tmp_path: Path, ending: str
+    url: str, tmp_path: Path, ending: str, warm_cli: WarmCli
 ) -> None:
     await create(url, partitions=4)
     content = numbered(2_500)
     file = tmp_path / f"events{ending}"
     file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
-    first = await gapless("publish", "orders", file, "--json", url=url)
+    first = await warm_cli("publish", "orders", file, "--json", url=url)
     assert first.json_lines[0] | {"seconds": 0} == {
         "topic": "orders", "published": 2_500, "replayed": 0, "refused": 0, "seconds": 0
     }  # fmt: skip
     copy = file.rename(tmp_path / f"copy{ending}")
-    again = await gapless("publish", "orders", copy, url=url)
+    again = await warm_cli("publish", "orders", copy, url=url)
     assert again.code == 0
     assert "0 events published" in again.err
     assert "/s" not in again.err
@@ -173,9 +177,9 @@ async def test_a_file_published_again_adds_nothing_even_under_another_name(
     assert await held(url) == 2_500
 
 
-async def test_one_event_is_told_as_one(url: str) -> None:
+async def test_one_event_is_told_as_one(url: str, warm_cli: WarmCli) -> None:
     await create(url)
-    result = await gapless("publish", "orders", "-", url=url, stdin=b"1\n{\n")
+    result = await warm_cli("publish", "orders", "-", url=url, stdin=b"1\n{\n")
     assert result.err.splitlines()[-1].startswith("1 event published to orders in ")
     assert result.err.endswith("; 1 line refused\n")
 
@@ -191,16 +195,16 @@ async def test_a_named_pipe_is_published_like_standard_input(url: str, tmp_path:
     assert ns(await stored(url)) == [0, 1, 2]
 
 
-async def test_standard_input_is_published_once_per_prefix(url: str) -> None:
+async def test_standard_input_is_published_once_per_prefix(url: str, warm_cli: WarmCli) -> None:
     await create(url)
     content = numbered(1_500)
     for prefix, expected in (("one", 1_500), ("one", 1_500), ("two", 3_000)):
-        result = await gapless(
+        result = await warm_cli(
             "publish", "orders", "-", "--idempotency-prefix", prefix, url=url, stdin=content
         )
         assert result.code == 0, result.err
         assert await held(url) == expected
-    assert (await gapless("publish", "orders", "-", url=url, stdin=content)).code == 0
+    assert (await warm_cli("publish", "orders", "-", url=url, stdin=content)).code == 0
     assert await held(url) == 4_500
 
 
@@ -290,7 +294,9 @@ BAD_LINES = {
 }
 
 
-async def test_refused_lines_are_named_and_the_rest_goes_in_once(url: str, tmp_path: Path) -> None:
+async def test_refused_lines_are_named_and_the_rest_goes_in_once(
+    url: str, tmp_path: Path, warm_cli: WarmCli
+) -> None:
     await create(url, partitions=2)
     lines = [b'{"n":%d}' % number for number in range(1, 2_101)]
     for number, (line, _) in BAD_LINES.items():
@@ -298,7 +304,7 @@ async def test_refused_lines_are_named_and_the_rest_goes_in_once(url: str, tmp_p
     file = tmp_path / "mixed.ndjson"
     file.write_bytes(b"\n".join(lines) + b"\n")
     for attempt in ("first", "again"):
-        result = await gapless("publish", "orders", file, "--key", "n", "--no-progress", url=url)
+        result = await warm_cli("publish", "orders", file, "--key", "n", "--no-progress", url=url)
         assert result.code == 1, attempt
         said = [line for line in result.err.splitlines() if " refused: " in line]
         told = {int(line.split()[1]): line.rsplit("(", 1)[1].rstrip(")") for line in said}
@@ -327,14 +333,14 @@ async def test_of_many_refused_lines_the_first_are_named_and_the_rest_is_counted
         assert summary.endswith(f"; {bad:,} lines refused")
 
 
-async def test_one_event_that_is_refused_is_an_error(url: str) -> None:
+async def test_one_event_that_is_refused_is_an_error(url: str, warm_cli: WarmCli) -> None:
     await create(url)
-    result = await gapless("publish", "orders", '"\\u0000"', url=url)
+    result = await warm_cli("publish", "orders", '"\\u0000"', url=url)
     assert result.code == 1
     assert "(unstorable_character)" in result.err
 
 
-async def test_a_client_killed_in_the_middle_goes_on_without_a_duplicate(url: str) -> None:
+async def test_a_client_killed_in_the_middle_goes_on_without_a_duplicate(url: str, warm_cli: WarmCli) -> None:
     await create(url, partitions=3)
     content = numbered(6_000)
     options = ["publish", "orders", "-", "--idempotency-prefix", "load", "--key", "n"]
@@ -350,7 +356,7 @@ async def test_a_client_killed_in_the_middle_goes_on_without_a_duplicate(url: st
         await until(some)
         killed.kill()
         await killed.communicate()
-    result = await gapless(*options, "--json", url=url, stdin=content)
+    result = await warm_cli(*options, "--json", url=url, stdin=content)
     assert result.code == 0, result.err
     counts = result.json_lines[0]
     assert counts["replayed"] >= 3_000
@@ -398,24 +404,26 @@ async def test_a_server_that_stays_away_ends_the_command_with_what_is_in(start_p
     assert b"everything up to line 1000 is in; run the same command again to go on" in err
 
 
-async def test_a_truncated_gzip_file_is_a_failure(url: str, tmp_path: Path) -> None:
+async def test_a_truncated_gzip_file_is_a_failure(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
     await create(url)
     file = tmp_path / "cut.ndjson.gz"
     file.write_bytes(gzip.compress(numbered(5_000))[:-20])
-    result = await gapless("publish", "orders", file, url=url)
+    result = await warm_cli("publish", "orders", file, url=url)
     assert result.code == 1
     assert "ends in the middle of its gzip data" in result.err
 
 
-async def test_progress_tells_events_rate_and_what_is_left(url: str, tmp_path: Path) -> None:
+async def test_progress_tells_events_rate_and_what_is_left(
+    url: str, tmp_path: Path, warm_cli: WarmCli
+) -> None:
     await create(url)
     file = tmp_path / "events.ndjson"
     file.write_bytes(numbered(3_000))
-    result = await gapless("publish", "orders", file, "--progress", url=url)
+    result = await warm_cli("publish", "orders", file, "--progress", url=url)
     assert "1,000 events · " in result.err
     assert "/s · " in result.err
     assert " left\n" in result.err
-    quiet = await gapless("publish", "orders", file, "--no-progress", url=url)
+    quiet = await warm_cli("publish", "orders", file, "--no-progress", url=url)
     assert len(quiet.err.splitlines()) == 1
 
 

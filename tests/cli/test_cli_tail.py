@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.conftest import StartProcess, StartService
-from tests.support.cli import gapless, start
+from tests.support.cli import start
 from tests.support.service import ThreadService
 from tests.support.sse import open_stream
 from tests.support.wait import PATIENCE_SECONDS, until
@@ -64,7 +64,7 @@ def assert_exactly_once(events: list[dict[str, Any]], partitions: int, count: in
     assert len(events) == count
 
 
-async def test_events_are_printed_as_they_happen_and_as_they_are_read(url: str) -> None:
+async def test_events_are_printed_as_they_happen_and_as_they_are_read(url: str, warm_cli: WarmCli) -> None:
     await create(url)
     await publish(url, "orders", 0)
     process = await start(["tail", "orders", "--from", "earliest"], url=url)
@@ -74,22 +74,24 @@ async def test_events_are_printed_as_they_happen_and_as_they_are_read(url: str) 
         assert (await line(process))["data"] == {"n": value}
     process.kill()
     await process.communicate()
-    tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "3", url=url)
-    assert tailed.out == (await gapless("read", "orders", "--json", url=url)).out
+    tailed = await warm_cli("tail", "orders", "--from", "earliest", "--max", "3", url=url)
+    assert tailed.out == (await warm_cli("read", "orders", "--json", url=url)).out
 
 
-async def test_data_that_was_published_over_several_lines_is_printed_on_one(url: str) -> None:
+async def test_data_that_was_published_over_several_lines_is_printed_on_one(
+    url: str, warm_cli: WarmCli
+) -> None:
     await create(url)
-    await gapless("publish", "orders", '{\n  "a":\n 1}', url=url)
-    tailed = await gapless("tail", "orders", "--from", "earliest", "--max", "1", url=url)
+    await warm_cli("publish", "orders", '{\n  "a":\n 1}', url=url)
+    tailed = await warm_cli("tail", "orders", "--from", "earliest", "--max", "1", url=url)
     assert tailed.out.endswith(b'"data":{   "a":  1}}\n')
 
 
-async def test_several_topics_come_over_one_connection(url: str) -> None:
+async def test_several_topics_come_over_one_connection(url: str, warm_cli: WarmCli) -> None:
     for topic in ("orders", "payments"):
         await create(url, topic)
         await publish(url, topic, 1, 2)
-    tailed = await gapless("tail", "orders", "payments", "--from", "earliest", "--max", "4", url=url)
+    tailed = await warm_cli("tail", "orders", "payments", "--from", "earliest", "--max", "4", url=url)
     assert sorted((event["topic"], event["offset"]) for event in tailed.json_lines) == [
         ("orders", 1),
         ("orders", 2),
@@ -98,50 +100,50 @@ async def test_several_topics_come_over_one_connection(url: str) -> None:
     ]
 
 
-async def test_a_deleted_topic_ends_the_tail_and_others_go_on(url: str) -> None:
+async def test_a_deleted_topic_ends_the_tail_and_others_go_on(url: str, warm_cli: WarmCli) -> None:
     for topic in ("orders", "payments"):
         await create(url, topic)
     process = await start(["tail", "orders", "payments", "--from", "earliest"], url=url)
     for topic in ("orders", "payments"):
         await publish(url, topic, 1)
         await line(process)
-    await gapless("topic", "delete", "orders", "--yes", url=url)
+    await warm_cli("topic", "delete", "orders", "--yes", url=url)
     assert "topic orders was deleted" in await said(process, "end")
     await publish(url, "payments", 2)
     assert (await line(process))["topic"] == "payments"
-    await gapless("topic", "delete", "payments", "--yes", url=url)
+    await warm_cli("topic", "delete", "payments", "--yes", url=url)
     await process.communicate()
     assert process.returncode == 0
 
 
-async def test_what_was_trimmed_under_a_position_is_told(url: str, tmp_path: Path) -> None:
+async def test_what_was_trimmed_under_a_position_is_told(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
     await create(url)
     await publish(url, "orders", *range(10))
     position = tmp_path / "position"
     options = ["tail", "orders", "--from", "earliest", "--resume-file", str(position)]
-    assert len((await gapless(*options, "--max", "2", url=url)).json_lines) == 2
-    await gapless("topic", "trim", "orders", "--before", "6", url=url)
-    resumed = await gapless(*options, "--max", "5", url=url)
+    assert len((await warm_cli(*options, "--max", "2", url=url)).json_lines) == 2
+    await warm_cli("topic", "trim", "orders", "--before", "6", url=url)
+    resumed = await warm_cli(*options, "--max", "5", url=url)
     assert [event["offset"] for event in resumed.json_lines] == [6, 7, 8, 9, 10]
     assert "gap (trimmed): orders partition 0" in resumed.err
 
 
-async def test_an_unknown_topic_and_a_bad_id_are_refused_at_once(url: str) -> None:
-    unknown = await gapless("tail", "orders", url=url)
+async def test_an_unknown_topic_and_a_bad_id_are_refused_at_once(url: str, warm_cli: WarmCli) -> None:
+    unknown = await warm_cli("tail", "orders", url=url)
     assert (unknown.code, "(topic_not_found)" in unknown.err) == (1, True)
     await create(url)
-    bad = await gapless("tail", "orders", "--last-event-id", "nonsense", url=url)
+    bad = await warm_cli("tail", "orders", "--last-event-id", "nonsense", url=url)
     assert (bad.code, "(bad_event_id)" in bad.err) == (1, True)
 
 
 async def test_a_server_that_has_no_place_for_a_first_stream_is_told_with_its_reason(
-    start_service: StartService,
+    start_service: StartService, warm_cli: WarmCli
 ) -> None:
     url = (await start_service(max_streams=1)).base_url
     await create(url)
     async with open_stream(f"{url}/v1/topics/orders/stream") as first:
         await first.position()
-        refused = await gapless("tail", "orders", url=url)
+        refused = await warm_cli("tail", "orders", url=url)
     assert (refused.code, "(server_full)" in refused.err) == (1, True)
 
 
@@ -197,46 +199,48 @@ async def test_a_tail_killed_at_ten_random_points_writes_each_event_exactly_once
     assert_exactly_once([json.loads(text) for text in output.read_bytes().splitlines()], 4, EVENTS)
 
 
-async def test_lines_after_the_stored_position_are_written_anew(url: str, tmp_path: Path) -> None:
+async def test_lines_after_the_stored_position_are_written_anew(
+    url: str, tmp_path: Path, warm_cli: WarmCli
+) -> None:
     await create(url)
     await publish(url, "orders", *range(10))
     output = tmp_path / "events.ndjson"
     options = ["tail", "orders", "--from", "earliest", "--output", str(output)]
-    assert (await gapless(*options, "--max", "4", url=url)).code == 0
+    assert (await warm_cli(*options, "--max", "4", url=url)).code == 0
     with output.open("ab") as file:
         file.write(b'{"topic":"orders","partition":0,"offset":5}\n{"topic":"ord')
-    assert (await gapless(*options, "--max", "6", url=url)).code == 0
+    assert (await warm_cli(*options, "--max", "6", url=url)).code == 0
     assert_exactly_once([json.loads(text) for text in output.read_bytes().splitlines()], 1, 10)
 
 
-async def test_a_position_file_lets_a_killed_tail_go_on(url: str, tmp_path: Path) -> None:
+async def test_a_position_file_lets_a_killed_tail_go_on(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
     await create(url)
     await publish(url, "orders", *range(6))
     options = ["tail", "orders", "--from", "earliest", "--resume-file", str(tmp_path / "position")]
-    first = await gapless(*options, "--max", "2", url=url)
-    second = await gapless(*options, "--max", "4", url=url)
+    first = await warm_cli(*options, "--max", "2", url=url)
+    second = await warm_cli(*options, "--max", "4", url=url)
     assert [event["offset"] for event in first.json_lines + second.json_lines] == [1, 2, 3, 4, 5, 6]
-    other = await gapless("tail", "payments", "--resume-file", tmp_path / "position", url=url)
+    other = await warm_cli("tail", "payments", "--resume-file", tmp_path / "position", url=url)
     assert (other.code, "is the position of a tail of orders" in other.err) == (2, True)
 
 
-async def test_two_tails_never_write_one_file(url: str, tmp_path: Path) -> None:
+async def test_two_tails_never_write_one_file(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
     await create(url)
     await publish(url, "orders", 1)
     output = tmp_path / "events.ndjson"
     process = await start(["tail", "orders", "--from", "earliest", "--output", str(output)], url=url)
     await until(lambda: output.exists() and output.stat().st_size > 0)
-    second = await gapless("tail", "orders", "--output", output, url=url)
+    second = await warm_cli("tail", "orders", "--output", output, url=url)
     assert (second.code, "another tail is writing" in second.err) == (1, True)
     process.kill()
     await process.communicate()
 
 
-async def test_a_file_that_no_tail_wrote_is_not_touched(url: str, tmp_path: Path) -> None:
+async def test_a_file_that_no_tail_wrote_is_not_touched(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
     await create(url)
     output = tmp_path / "precious.txt"
     output.write_text("mine\n")
-    result = await gapless("tail", "orders", "--output", output, url=url)
+    result = await warm_cli("tail", "orders", "--output", output, url=url)
     assert result.code == 2
     assert output.read_text() == "mine\n"
 

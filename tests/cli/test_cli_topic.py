@@ -15,7 +15,7 @@ from app import __version__
 from app.cli.client import problem_of
 from tests.cli.test_cli_key import COMMANDS
 from tests.support.certificates import make_authority, make_certificate
-from tests.support.cli import GAPLESS, environment, gapless
+from tests.support.cli import GAPLESS, environment
 from tests.support.service import ThreadService
 from tests.support.warm_cli import WarmCli
 
@@ -78,87 +78,89 @@ async def url(service: ThreadService) -> str:
     return service.base_url
 
 
-async def test_a_topic_is_created_shown_changed_trimmed_and_deleted(url: str) -> None:
-    created = await gapless("topic", "create", "orders", "--partitions", "2", url=url)
+async def test_a_topic_is_created_shown_changed_trimmed_and_deleted(url: str, warm_cli: WarmCli) -> None:
+    created = await warm_cli("topic", "create", "orders", "--partitions", "2", url=url)
     assert created.out == b"topic orders created, 2 partitions\n"
-    again = await gapless("topic", "create", "orders", "--partitions", "2", url=url)
+    again = await warm_cli("topic", "create", "orders", "--partitions", "2", url=url)
     assert (again.code, again.out) == (0, b"topic orders was there already, 2 partitions\n")
-    await gapless("publish", "orders", "-", url=url, stdin=b"1\n2\n3\n4\n")
-    assert (await gapless("topic", "alter", "orders", "--description", "All orders", url=url)).code == 0
-    shown = (await gapless("topic", "show", "orders", "--json", url=url)).json_lines[0]
+    await warm_cli("publish", "orders", "-", url=url, stdin=b"1\n2\n3\n4\n")
+    assert (await warm_cli("topic", "alter", "orders", "--description", "All orders", url=url)).code == 0
+    shown = (await warm_cli("topic", "show", "orders", "--json", url=url)).json_lines[0]
     assert shown["description"] == "All orders"
     assert sum(bounds["tip"] for bounds in shown["bounds"]) == 4
     busy = max(shown["bounds"], key=lambda bounds: int(bounds["tip"]))["partition"]
-    unclear = await gapless("topic", "trim", "orders", "--before", "2", url=url)
+    unclear = await warm_cli("topic", "trim", "orders", "--before", "2", url=url)
     assert unclear.code == 2
-    trimmed = await gapless("topic", "trim", "orders", "--before", "2", "--partition", str(busy), url=url)
+    trimmed = await warm_cli("topic", "trim", "orders", "--before", "2", "--partition", str(busy), url=url)
     assert trimmed.out == f"topic orders partition {busy} now starts at offset 2\n".encode()
-    assert b"PARTITION  EARLIEST" in (await gapless("topic", "show", "orders", url=url)).out
-    assert (await gapless("topic", "delete", "orders", url=url)).code == 2
-    assert (await gapless("topic", "delete", "orders", "--yes", url=url)).code == 0
-    assert (await gapless("topic", "show", "orders", url=url)).code == 1
+    assert b"PARTITION  EARLIEST" in (await warm_cli("topic", "show", "orders", url=url)).out
+    assert (await warm_cli("topic", "delete", "orders", url=url)).code == 2
+    assert (await warm_cli("topic", "delete", "orders", "--yes", url=url)).code == 0
+    assert (await warm_cli("topic", "show", "orders", url=url)).code == 1
 
 
-async def test_retention_is_set_and_turned_off(url: str) -> None:
+async def test_retention_is_set_and_turned_off(url: str, warm_cli: WarmCli) -> None:
     limits = ["--retention-seconds", "0", "--max-retention-seconds", "3600", "--max-bytes", "1000000"]
-    assert (await gapless("topic", "create", "work", "--queue", *limits, url=url)).code == 0
-    shown = (await gapless("topic", "show", "work", "--json", url=url)).json_lines[0]
+    assert (await warm_cli("topic", "create", "work", "--queue", *limits, url=url)).code == 0
+    shown = (await warm_cli("topic", "show", "work", "--json", url=url)).json_lines[0]
     names = ("semantics", "retention_seconds", "max_retention_seconds", "max_bytes")
     assert [shown[name] for name in names] == ["queue", 0, 3600, 1_000_000]
     off = ["--max-bytes", "off", "--max-retention-seconds", "none"]
-    changed = await gapless("topic", "alter", "work", *off, url=url)
+    changed = await warm_cli("topic", "alter", "work", *off, url=url)
     assert changed.out == b"topic work changed: max_retention_seconds, max_bytes\n"
-    people = (await gapless("topic", "show", "work", url=url)).out.decode()
+    people = (await warm_cli("topic", "show", "work", url=url)).out.decode()
     assert "retention seconds     0\n" in people
     assert "max retention seconds -\n" in people
     assert "max bytes             -\n" in people
-    wrong = await gapless("topic", "alter", "work", "--max-bytes", "1GB", url=url)
+    wrong = await warm_cli("topic", "alter", "work", "--max-bytes", "1GB", url=url)
     assert (wrong.code, wrong.err) == (2, "gapless: --max-bytes is a whole number or none, not 1GB\n")
 
 
-async def test_topics_are_listed_by_name_over_pages(url: str, client: httpx.AsyncClient) -> None:
-    assert (await gapless("topic", "list", url=url)).out == b""
+async def test_topics_are_listed_by_name_over_pages(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    assert (await warm_cli("topic", "list", url=url)).out == b""
     names = [f"t{number:03}" for number in range(103)]
     for name in names:
         await client.put(f"/v1/topics/{name}", json={})
-    listed = await gapless("topic", "list", "--json", url=url)
+    listed = await warm_cli("topic", "list", "--json", url=url)
     assert [topic["name"] for topic in listed.json_lines[0]] == names
-    assert b"t001" in (await gapless("topic", "list", url=url)).out
+    assert b"t001" in (await warm_cli("topic", "list", url=url)).out
 
 
-async def test_a_conflict_is_told_in_one_line_with_its_code(url: str) -> None:
-    await gapless("topic", "create", "orders", url=url)
-    result = await gapless("topic", "create", "orders", "--partitions", "7", url=url)
+async def test_a_conflict_is_told_in_one_line_with_its_code(url: str, warm_cli: WarmCli) -> None:
+    await warm_cli("topic", "create", "orders", url=url)
+    result = await warm_cli("topic", "create", "orders", "--partitions", "7", url=url)
     assert result.code == 1
     assert result.err.startswith("gapless: ")
     assert result.err.endswith("(topic_conflict)\n")
     assert result.err.count("\n") == 1
 
 
-async def test_reading_starts_anywhere_and_stops_at_the_limit(url: str) -> None:
-    await gapless("topic", "create", "orders", "--partitions", "3", url=url)
+async def test_reading_starts_anywhere_and_stops_at_the_limit(url: str, warm_cli: WarmCli) -> None:
+    await warm_cli("topic", "create", "orders", "--partitions", "3", url=url)
     lines = b"".join(b'{"k":"%d"}\n' % (number % 7) for number in range(2_100))
-    await gapless("publish", "orders", "-", "--key", "k", url=url, stdin=lines)
-    everything = (await gapless("read", "orders", "--json", url=url)).json_lines
+    await warm_cli("publish", "orders", "-", "--key", "k", url=url, stdin=lines)
+    everything = (await warm_cli("read", "orders", "--json", url=url)).json_lines
     assert len(everything) == 2_100
     one = [event for event in everything if event["partition"] == 1]
     assert [event["offset"] for event in one] == list(range(1, len(one) + 1))
     for start, expected in (("earliest", one), ("3", one[2:]), ("latest", []), (one[0]["published_at"], one)):
-        read = await gapless("read", "orders", "--partition", "1", "--from", start, "--json", url=url)
+        read = await warm_cli("read", "orders", "--partition", "1", "--from", start, "--json", url=url)
         assert read.json_lines == expected
-    assert len((await gapless("read", "orders", "--limit", "1500", "--json", url=url)).json_lines) == 1_500
-    people = await gapless("read", "orders", "--partition", "1", "--limit", "1", url=url)
+    assert len((await warm_cli("read", "orders", "--limit", "1500", "--json", url=url)).json_lines) == 1_500
+    people = await warm_cli("read", "orders", "--partition", "1", "--limit", "1", url=url)
     place, time, kind, key, data = people.out.decode().split("  ")
     assert (place, time, kind, key) == ("1:1", one[0]["published_at"], "-", one[0]["key"])
     assert json.loads(data) == one[0]["data"]
-    assert (await gapless("read", "orders", "--partition", "3", url=url)).code == 1
-    unclear = await gapless("read", "orders", "--from", "soon", url=url)
+    assert (await warm_cli("read", "orders", "--partition", "3", url=url)).code == 1
+    unclear = await warm_cli("read", "orders", "--from", "soon", url=url)
     assert (unclear.code, "an offset" in unclear.err) == (1, True)
 
 
-async def test_a_reader_that_has_seen_enough_is_no_failure(url: str) -> None:
-    await gapless("topic", "create", "orders", url=url)
-    await gapless("publish", "orders", "-", url=url, stdin=b'"%s"\n' % (b"x" * 90) * 5_000)
+async def test_a_reader_that_has_seen_enough_is_no_failure(url: str, warm_cli: WarmCli) -> None:
+    await warm_cli("topic", "create", "orders", url=url)
+    await warm_cli("publish", "orders", "-", url=url, stdin=b'"%s"\n' % (b"x" * 90) * 5_000)
     script = 'set -o pipefail; "$0" read orders --json | head -n 1'
     process = await asyncio.create_subprocess_exec(
         "bash", "-c", script, GAPLESS, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -168,9 +170,9 @@ async def test_a_reader_that_has_seen_enough_is_no_failure(url: str) -> None:
     assert (process.returncode, err, out.count(b"\n")) == (0, b"", 1)
 
 
-async def test_output_that_cannot_be_written_is_told_in_one_line(url: str) -> None:
-    await gapless("topic", "create", "orders", url=url)
-    await gapless("publish", "orders", "1", url=url)
+async def test_output_that_cannot_be_written_is_told_in_one_line(url: str, warm_cli: WarmCli) -> None:
+    await warm_cli("topic", "create", "orders", url=url)
+    await warm_cli("publish", "orders", "1", url=url)
     full = "standard output: No space left on device"
     for arguments, words in (
         ("read orders", full),
@@ -221,44 +223,46 @@ async def test_a_user_in_the_address_does_not_replace_the_token(warm_cli: WarmCl
         assert "secret-token" not in refused.err
 
 
-async def test_without_a_server_every_command_says_how_to_start_one() -> None:
+async def test_without_a_server_every_command_says_how_to_start_one(warm_cli: WarmCli) -> None:
     for arguments in (
         ["topic", "list"],
         ["publish", "orders", "1"],
         ["read", "orders"],
         ["tail", "orders"],
     ):
-        result = await gapless(*arguments)
+        result = await warm_cli(*arguments)
         assert result.code == 3, result
         assert "start one with `gapless serve`" in result.err
         assert result.err.count("\n") == 1
 
 
-async def test_the_address_comes_from_the_command_the_options_or_the_environment(url: str) -> None:
-    assert (await gapless("topic", "list", "--url", url)).code == 0
-    assert (await gapless("--url", url, "topic", "list")).code == 0
-    assert (await gapless("topic", "list", url=url)).code == 0
-    assert (await gapless("topic", "list", "--url", "ftp://x")).code == 2
+async def test_the_address_comes_from_the_command_the_options_or_the_environment(
+    url: str, warm_cli: WarmCli
+) -> None:
+    assert (await warm_cli("topic", "list", "--url", url)).code == 0
+    assert (await warm_cli("--url", url, "topic", "list")).code == 0
+    assert (await warm_cli("topic", "list", url=url)).code == 0
+    assert (await warm_cli("topic", "list", "--url", "ftp://x")).code == 2
 
 
-async def test_the_address_may_end_as_paths_begin(url: str) -> None:
+async def test_the_address_may_end_as_paths_begin(url: str, warm_cli: WarmCli) -> None:
     for address in (f"{url}/", f"{url}/v1", f"{url}/v1/"):
-        assert (await gapless("topic", "list", "--url", address)).code == 0
+        assert (await warm_cli("topic", "list", "--url", address)).code == 0
 
 
-async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str) -> None:
-    to_plain = await gapless("topic", "list", "--url", url.replace("http://", "https://"))
+async def test_tls_and_plain_http_that_are_mixed_up_are_told(url: str, warm_cli: WarmCli) -> None:
+    to_plain = await warm_cli("topic", "list", "--url", url.replace("http://", "https://"))
     assert (to_plain.code, to_plain.err.count("\n")) == (3, 1)
     assert "does not speak TLS" in to_plain.err
     assert "begins with http://" in to_plain.err
     for said in (TLS_ALERT, b""):
         async with answering(said) as port:
-            to_tls = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
+            to_tls = await warm_cli("topic", "list", "--url", f"http://127.0.0.1:{port}")
         assert (to_tls.code, to_tls.err.count("\n")) == (3, 1)
         assert "if it speaks TLS its address begins with https://" in to_tls.err
         assert ".;" not in to_tls.err
     async with answering(NGINX_SAYS) as port:
-        to_nginx = await gapless("topic", "list", "--url", f"http://127.0.0.1:{port}")
+        to_nginx = await warm_cli("topic", "list", "--url", f"http://127.0.0.1:{port}")
     assert (to_nginx.code, "its address begins with https://" in to_nginx.err) == (1, True)
 
 
@@ -348,14 +352,14 @@ def test_a_page_over_tls_is_no_sign_of_a_wrong_address() -> None:
     assert problem_of(page).detail == "HTTP 400"
 
 
-async def test_the_version_and_every_help_text_come_without_a_server() -> None:
-    assert (await gapless("--version")).out == f"gapless {__version__}\n".encode()
+async def test_the_version_and_every_help_text_come_without_a_server(warm_cli: WarmCli) -> None:
+    assert (await warm_cli("--version")).out == f"gapless {__version__}\n".encode()
     client_commands = ("topic", "publish", "read", "tail", "sub", "consume", "dlq")
     for command in ("serve", "migrate", "uninstall", *client_commands):
-        result = await gapless(command, "--help")
+        result = await warm_cli(command, "--help")
         assert (result.code, result.err) == (0, "")
         assert b"Usage: gapless " + command.encode() in result.out
-    assert (await gapless("nonsense")).code == 2
+    assert (await warm_cli("nonsense")).code == 2
 
 
 async def test_a_terminal_of_80_columns_shows_whole_what_each_command_is_for(warm_cli: WarmCli) -> None:

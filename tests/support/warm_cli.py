@@ -91,6 +91,8 @@ def run(arguments: list[str], variables: dict[str, str], given: str, out: str, e
         os.dup2(os.open(path, flags), descriptor)
     os.environ.update(variables)
     sys.argv = ["gapless", *arguments]
+    # By it the usage would name this module.
+    sys.modules["__main__"].__package__ = None
     code: object = 0
     try:
         main()
