@@ -82,10 +82,14 @@ export class Hub {
       this.#retry = FIRST_RETRY_MILLISECONDS;
       this.#become("live");
       // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch. The stream
-      // may bring the same, as the browser comes back to where it started, by the id of `start` that nobody notes here.
+      // may bring the same, as the browser comes back to where it started.
       if (from === "latest") this.#tell(this.#unnamed(), { kind: "joined" });
     };
     source.onmessage = (message) => this.#take(message);
+    // Of the topics that an id named before, past the gaps that were told: others are known by their first event.
+    source.addEventListener("start", ({ lastEventId }) => {
+      this.#lastId = idFor(lastEventId, entries(this.#lastId).map(topicOf));
+    });
     source.onerror = () => this.#trouble(source, from);
     for (const kind of ["gap", "end", "drain"]) {
       source.addEventListener(kind, ({ data, lastEventId }) => {

@@ -1,5 +1,8 @@
 """Removes everything that Gapless put into a database, and its roles where nothing else uses them."""
 
+import asyncio
+import time
+
 import asyncpg
 
 from app.db.migrate import session, take_lock
@@ -7,6 +10,7 @@ from app.errors import DatabaseUnavailable
 
 ROLES = ("gapless_admin", "gapless_publisher", "gapless_subscriber")
 BATCH_TABLES = 20
+RETRY_SECONDS = 0.2
 
 _TABLES = """
 select string_agg(format('only %I.%I', n.nspname, c.relname), ', ' order by c.oid)
@@ -28,10 +32,7 @@ async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str] | None
         await take_lock(connection, wait_seconds)
         installed = await connection.fetchval("select to_regnamespace('gapless') is not null")
         try:
-            if tables := await connection.fetchval(_TABLES):
-                # Whoever uses anything here holds a lock of one of them, so it is refused while all is there.
-                async with connection.transaction():
-                    await connection.execute(f"lock table {tables} in access exclusive mode")
+            await _insist_on_peace(connection, wait_seconds)
             # One transaction for thousands of segments would exhaust the lock table.
             while names := [row[0] for row in await connection.fetch(_SEGMENTS, BATCH_TABLES)]:
                 await connection.execute(f"drop table {', '.join(names)}")
@@ -42,6 +43,21 @@ async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str] | None
         roles = sorted(row[0] for row in found)
         kept = [role for role in roles if not await _dropped(connection, role)]
         return kept if installed or kept != roles else None
+
+
+async def _insist_on_peace(connection: asyncpg.Connection, wait_seconds: float) -> None:
+    """Whoever uses anything here holds a lock of a table, so it is refused while all is there."""
+    give_up = time.monotonic() + wait_seconds
+    while tables := await connection.fetchval(_TABLES):
+        try:
+            async with connection.transaction():
+                # Everybody would queue behind locks that are waited for.
+                await connection.execute(f"lock table {tables} in access exclusive mode nowait")
+            return
+        except asyncpg.LockNotAvailableError:
+            if time.monotonic() > give_up:
+                raise
+        await asyncio.sleep(RETRY_SECONDS)
 
 
 async def _dropped(connection: asyncpg.Connection, role: str) -> bool:

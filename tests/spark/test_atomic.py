@@ -1,27 +1,17 @@
 """`atomic`: a whole job, or a whole micro-batch, appears at once or not at all."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
-import pyarrow as pa
 import pytest
-from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tests.spark import failing
 from tests.spark.sink import data, expected, numbers, write, write_aside
 from tests.support.loads import chunks
 from tests.support.log import bounds, create_topic
-
-
-def failing_at_the_end(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The last task always fails, after all of its rows."""
-    yield from batches
-    context = TaskContext.get()
-    if context is not None and context.partitionId() == 3:
-        raise RuntimeError("injected")
 
 
 async def test_a_job_is_published_whole_in_the_order_of_its_tasks(
@@ -55,7 +45,7 @@ async def test_a_job_that_fails_leaves_nothing(
     frame = numbers(spark, 4000, 4)
     with pytest.raises(PySparkException, match="injected"):
         write(
-            frame.mapInArrow(failing_at_the_end, frame.schema),
+            frame.mapInArrow(failing.at_the_end, frame.schema),
             {"dsn": publisher_dsn},
             atomic=True,
             chunkEvents=100,

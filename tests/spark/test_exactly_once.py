@@ -2,21 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 
 import asyncpg
-import pyarrow as pa
 import pytest
-from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
-from spark.batch_write import BatchWriter
-from spark.source import GaplessDataSource
-from spark.task_write import TaskReport
 from tests.conftest import Connect
+from tests.spark import failing
 from tests.spark.conftest import Way
 from tests.spark.sink import data, events, expected, numbers, write, write_aside
 from tests.support.log import create_topic
@@ -38,42 +32,13 @@ def careful(request: pytest.FixtureRequest, publisher_dsn: str) -> Way:
     return {"dsn": publisher_dsn, "atomic": str(request.param == "atomic")}
 
 
-class ForgetfulWriter(BatchWriter):
-    """The first attempts of two tasks fail after all of their chunks were published."""
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskReport:
-        report = super().write(iterator)
-        context = TaskContext.get()
-        if context is not None and context.partitionId() in (1, 5) and context.attemptNumber() == 0:
-            raise RuntimeError("injected")
-        return report
-
-
-class ForgetfulSource(GaplessDataSource):
-    @classmethod
-    def name(cls) -> str:
-        return "gapless_forgetful"
-
-    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        return ForgetfulWriter(schema, self.options)
-
-
-def failing_in_the_middle(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    context = TaskContext.get()
-    for batch in batches:
-        yield batch.slice(0, batch.num_rows // 2)
-        if context is not None and context.partitionId() in (0, 6) and context.attemptNumber() == 0:
-            raise RuntimeError("injected")
-        yield batch.slice(batch.num_rows // 2)
-
-
 async def test_s74_tasks_that_fail_after_their_calls_and_in_the_middle_publish_nothing_twice(
     spark: SparkSession, connection: asyncpg.Connection, careful: Way
 ) -> None:
     await create_topic(connection, partitions=2)
-    spark.dataSource.register(ForgetfulSource)
+    spark.dataSource.register(failing.ForgetfulSource)
     frame = numbers(spark, 20_000, 8)
-    frame = frame.mapInArrow(failing_in_the_middle, frame.schema)
+    frame = frame.mapInArrow(failing.in_the_middle, frame.schema)
     options = {"topic": "t", "chunkEvents": "300", **careful}
     frame.write.format("gapless_forgetful").mode("append").options(**options).save()
     stored = [(event["partition_id"], json.loads(event["data"])["n"]) for event in await events(connection)]
