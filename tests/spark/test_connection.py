@@ -57,6 +57,9 @@ class Proxy:
                 if one is self._listener:
                     here, there = one.accept()[0], self._connected()
                     self._pairs |= {here: there, there: here}
+                elif one not in self._pairs:
+                    # Its other side was ready, too, and ended both.
+                    continue
                 elif data := _received(one):
                     self._pairs[one].sendall(data)
                 else:
