@@ -12,6 +12,7 @@ class Exit(IntEnum):
     """The server refused the call, or some lines of a file."""
     USAGE = 2
     UNREACHABLE = 3
+    """No server answered, or only that it cannot do the call for now."""
     INTERRUPTED = 130
 
 
@@ -60,6 +61,7 @@ class Problem(Failure):
         self.detail = detail
         self.members = members
         self.retry_after = retry_after
+        self.exit_code = Exit.UNREACHABLE if self.temporary else Exit.REFUSED
 
     @property
     def temporary(self) -> bool:

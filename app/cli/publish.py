@@ -83,8 +83,8 @@ def publish(
     publishes nothing, with exit code 0.
 
     Retries: a server that goes away or is busy is tried again for --retry-seconds, under the same
-    idempotency key, so nothing goes in twice. Without an answer until then, or at the very start, the
-    command ends with exit code 3.
+    idempotency key, so nothing goes in twice. Still away or busy then, or away at the very start, it ends
+    the command with exit code 3.
 
     Repeated runs: a FILE goes in once, by its contents, whatever it is called; started again after an
     interruption the command goes on where it stopped. Standard input does so only with the same

@@ -18,7 +18,7 @@ import msgspec
 
 from app.cli.answers import Published
 from app.cli.client import Client, Retry, topic_path
-from app.cli.failures import Failure, Problem
+from app.cli.failures import Failure, Problem, Unreachable
 from app.cli.lines import Chunk, Line
 from app.cli.mapping import Mapping, Refused
 
@@ -153,4 +153,5 @@ class Publisher:
                 "line on was published now; give the input and the options of that run to go on with it, or "
                 "another --idempotency-prefix to publish all lines once more"
             )
-        return Failure(f"lines {first}-{last}: {problem}")
+        kind = Unreachable if problem.temporary else Failure
+        return kind(f"lines {first}-{last}: {problem}")

@@ -13,7 +13,9 @@ import pytest
 
 from tests.conftest import StartProcess
 from tests.support.cli import gapless, start
-from tests.support.service import ThreadService
+from tests.support.databases import Databases, database_name
+from tests.support.proxy import FaultProxy, Target
+from tests.support.service import ProcessService, ThreadService
 from tests.support.wait import PATIENCE_SECONDS, until
 from tests.support.warm_cli import WarmCli
 
@@ -402,6 +404,33 @@ async def test_a_server_that_stays_away_ends_the_command_with_what_is_in(start_p
     _, err = await process.communicate()
     assert process.returncode == 3
     assert b"everything up to line 1000 is in; run the same command again to go on" in err
+
+
+async def test_a_server_without_its_database_for_too_long_is_no_refusal(
+    databases: Databases, dsn: str
+) -> None:
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        async with ProcessService({"database_url": through}) as service:
+            await create(service.base_url)
+            options = ["--retry-seconds", "0.5", "--progress"]
+            process = await start(
+                ["publish", "orders", "-", *options], url=service.base_url, stdin=asyncio.subprocess.PIPE
+            )
+            assert process.stdin is not None
+            process.stdin.write(numbered(1_500))
+            await process.stdin.drain()
+            await first_chunk_in(process)
+            proxy.refuse()
+            proxy.cut()
+            process.stdin.close()
+            _, err = await process.communicate()
+            assert b"(database_unavailable)" in err
+            assert process.returncode == 3, err
+            for arguments in (["publish", "orders", "1", *options], ["read", "orders"]):
+                result = await gapless(*arguments, url=service.base_url)
+                assert "(database_unavailable)" in result.err
+                assert result.code == 3, result
 
 
 async def test_a_truncated_gzip_file_is_a_failure(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
