@@ -1,12 +1,14 @@
 """Numbered lines from a file, a gzip file or a pipe, cut into chunks.
 
 The cut depends on the bytes alone, so the same input always gives the same chunks: the numbers of their first
-lines can name them in idempotency keys. Only a pipe that nobody means to resume is also cut when it pauses.
+lines can name them in idempotency keys. Only a pipe that nobody means to resume is also cut where its writer
+lets wait.
 """
 
 import os
 import select
 import stat
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,8 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 CHUNK_EVENTS = 1_000
 CHUNK_BYTES = 1024 * 1024
 PAUSE_SECONDS = 0.2
+LONGEST_WAIT_SECONDS = 0.5
+"""Of several waits that are each too short for a pause."""
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 1024 * 1024
 
@@ -47,11 +51,18 @@ class Source:
         self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def blocks(self) -> Iterator[bytes]:
-        """Raw blocks; an empty one says that the writer pauses."""
+        """Raw blocks; an empty one says that the writer pauses, or let wait for long since the last."""
+        waited = 0.0
         while True:
-            if self.size is None and not select.select([self._descriptor], [], [], PAUSE_SECONDS)[0]:
-                yield b""
-                continue
+            if self.size is None:
+                began = time.monotonic()
+                left = min(PAUSE_SECONDS, LONGEST_WAIT_SECONDS - waited)
+                ready = select.select([self._descriptor], [], [], left)[0]
+                waited += time.monotonic() - began
+                if not ready or waited >= LONGEST_WAIT_SECONDS:
+                    waited = 0.0
+                    yield b""
+                    continue
             block = os.read(self._descriptor, READ_BYTES)
             if not block:
                 return

@@ -63,7 +63,8 @@ def publish(
         typer.Option(
             metavar="TEXT",
             help="Names this input: lines already published under it are not published again. "
-            "A FILE has one made from its contents; standard input can be resumed only with one.",
+            "A FILE has one made from its contents; standard input can be resumed only with one. "
+            "A pipe is then published by every 1,000 lines or 1 MiB and at its end, not when it pauses.",
         ),
     ] = None,
     retry_seconds: Annotated[

@@ -2,6 +2,8 @@
 
 import gzip
 import itertools
+import os
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cli.failures import Failure
-from app.cli.lines import Line, chunks, lines
+from app.cli.lines import LONGEST_WAIT_SECONDS, PAUSE_SECONDS, Line, Source, chunks, lines
 
 texts = st.lists(st.sampled_from([b"", b" ", b"1", b'{"a":1}', b"x" * 40, b"y\r"]), max_size=30)
 
@@ -73,6 +75,31 @@ def test_only_the_chunk_that_the_input_ends_in_is_the_last_one() -> None:
 def test_a_pause_ends_a_chunk_of_an_input_that_nobody_resumes() -> None:
     arriving: list[Line | None] = [Line(1, b"1"), None, None, Line(2, b"2"), Line(3, b"3")]
     assert [len(chunk.lines) for chunk in chunks(iter(arriving), cut_at_pauses=True)] == [1, 2]
+
+
+@pytest.mark.parametrize("more", [b"2\n", b"x"])
+def test_a_writer_that_never_pauses_keeps_no_line_back(more: bytes) -> None:
+    reading, writing = os.pipe()
+    seen = threading.Event()
+
+    def write() -> None:
+        interval = PAUSE_SECONDS / 4
+        os.write(writing, b"1\n")
+        for _ in range(int(20 * LONGEST_WAIT_SECONDS / interval)):
+            if seen.wait(interval):
+                break
+            os.write(writing, more)
+        os.close(writing)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    source = Source(reading, "the test")
+    first = next(chunks(lines(source.blocks(), source.name), cut_at_pauses=True))
+    seen.set()
+    writer.join()
+    source.close()
+    assert first.lines[0] == Line(1, b"1")
+    assert not first.last
 
 
 def test_a_line_of_more_than_16_mib_is_dropped_and_named_and_the_next_one_is_read() -> None:
