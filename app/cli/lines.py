@@ -10,7 +10,7 @@ import select
 import stat
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +32,8 @@ class Line(NamedTuple):
 
     number: int
     text: bytes | None
+    end: int = 0
+    """The raw bytes of the input up to its end; in a gzip file about as many."""
 
 
 class Chunk(NamedTuple):
@@ -97,25 +99,35 @@ def content_digest(path: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def lines(blocks: Iterator[bytes], name: str) -> Iterator[Line | None]:
-    """Every line with its number, from 1; None where the writer pauses. Blank lines only count."""
+def lines(
+    blocks: Iterator[bytes], name: str, bytes_read: Callable[[], int] = lambda: 0
+) -> Iterator[Line | None]:
+    """Every line with its number, from 1; None where the writer pauses. Blank lines only count.
+
+    `bytes_read` tells how many raw bytes the blocks so far were.
+    """
     number = 0
+    high = 0
     rest = b""
     too_long = False
     for block in _plain(blocks, name):
         if not block:
             yield None
             continue
+        low, high = high, bytes_read()
+        at = -len(rest)
         *whole, rest = (rest + block).split(b"\n")
         for text in whole:
             number += 1
+            at += len(text) + 1
             if too_long or text.strip():
-                yield Line(number, None if too_long else text.rstrip(b"\r"))
+                end = low + (high - low) * at // len(block)
+                yield Line(number, None if too_long else text.rstrip(b"\r"), end)
             too_long = False
         if len(rest) > MAX_LINE_BYTES:
             too_long, rest = True, b""
     if too_long or rest.strip():
-        yield Line(number + 1, None if too_long else rest.rstrip(b"\r"))
+        yield Line(number + 1, None if too_long else rest.rstrip(b"\r"), high)
 
 
 def chunks(

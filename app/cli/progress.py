@@ -24,12 +24,12 @@ class Progress:
         return max(time.monotonic() - self._started, 1e-6)
 
     def show(self, events: int, part: float | None) -> None:
-        """`part` is how much of the input is read, from 0 to 1, where its size is known."""
+        """`part` is how much of the input is done, from 0 to 1, where its size is known."""
         now = time.monotonic()
         if not self._wanted or now < self._next:
             return
         self._next = now + (REFRESH_SECONDS if self._terminal else QUIET_REFRESH_SECONDS)
-        text = f"{events:,} events · {events / self.seconds:,.0f}/s"
+        text = f"{events:,} events · {rate(events, self.seconds)}"
         if part is not None and part > 0:
             text += f" · {part:.0%} · {duration(self.seconds / part - self.seconds)} left"
         self._write(text)
@@ -53,6 +53,13 @@ class Progress:
         sys.stderr.write("\r" + text.ljust(self._width))
         sys.stderr.flush()
         self._width = len(text)
+
+
+def rate(events: int, seconds: float) -> str:
+    per_second = events / seconds
+    if 0 < per_second < 0.1:
+        return "less than 0.1/s"
+    return f"{per_second:,.0f}/s" if per_second >= 10 else f"{per_second:.1f}/s"
 
 
 def duration(seconds: float) -> str:

@@ -16,7 +16,7 @@ from app.cli.group import events
 from app.cli.lines import Chunk, Line, Source, chunks, content_digest, lines, open_file, open_stdin
 from app.cli.mapping import Field, Mapping
 from app.cli.options import Json, Url, finite, print_json, say
-from app.cli.progress import Progress
+from app.cli.progress import Progress, rate
 from app.cli.publisher import OtherContents, Publisher, Refusal
 
 PREFIX_LENGTH = 150
@@ -230,12 +230,12 @@ def _publish_one(
 
 
 def _publish_all(publisher: Publisher, source: Source, shown: Progress, *, resumable: bool) -> None:
-    numbered = lines(source.blocks(), source.name)
+    numbered = lines(source.blocks(), source.name, lambda: source.bytes_read)
     tally = publisher.tally
     try:
         for chunk in chunks(numbered, cut_at_pauses=not resumable):
             publisher.publish(chunk)
-            part = source.bytes_read / source.size if source.size else None
+            part = chunk.lines[-1].end / source.size if source.size else None
             shown.show(tally.published + tally.replayed, part)
     except OtherContents:
         # It says where, and that the same command would not go on.
@@ -263,9 +263,10 @@ def _summary(publisher: Publisher, topic: str, source: Source, shown: Progress, 
     if not any((tally.published, tally.replayed, tally.refused)):
         shown.note(f"nothing was published to {topic}: {source.name} has no lines")
         return
-    text = f"{events(tally.published)} published to {topic} in {shown.seconds:.1f} s"
+    seconds = shown.seconds
+    text = f"{events(tally.published)} published to {topic} in {seconds:.1f} s"
     if tally.published:
-        text += f" ({tally.published / shown.seconds:,.0f}/s)"
+        text += f" ({rate(tally.published, seconds)})"
     if tally.replayed:
         text += f"; {tally.replayed:,} were there already from an earlier run"
     if tally.refused:

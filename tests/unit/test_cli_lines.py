@@ -5,13 +5,14 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cli.failures import Failure
-from app.cli.lines import LONGEST_WAIT_SECONDS, PAUSE_SECONDS, Line, Source, chunks, lines
+from app.cli.lines import LONGEST_WAIT_SECONDS, PAUSE_SECONDS, Line, Source, chunks, lines, open_file
 
 texts = st.lists(st.sampled_from([b"", b" ", b"1", b'{"a":1}', b"x" * 40, b"y\r"]), max_size=30)
 
@@ -37,6 +38,21 @@ def test_lines_and_their_numbers_do_not_depend_on_how_the_bytes_arrive(
     ]
     sent = gzip.compress(content) if packed else content
     assert read(split(sent, cuts)) == expected
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_chunk_knows_how_much_of_its_input_it_is_the_end_of(tmp_path: Path, packed: bool) -> None:
+    content = b"".join(b'{"n":%05d}\n\r\n' % n for n in range(40_000))
+    file = tmp_path / "events"
+    file.write_bytes(gzip.compress(content) if packed else content)
+    source = open_file(file)
+    numbered = lines(source.blocks(), source.name, lambda: source.bytes_read)
+    ends = [chunk.lines[-1].end for chunk in chunks(numbered, cut_at_pauses=False)]
+    source.close()
+    size = file.stat().st_size
+    # Blank lines come before the next one, or at the very end.
+    expected = [size * (part + 1) // 40 - (0 if packed else 2) for part in range(40)]
+    assert ends == pytest.approx(expected, abs=size / 1_000 if packed else 0)
 
 
 @given(texts=texts, cuts=st.lists(st.integers(0, 2000)), pauses=st.lists(st.integers(0, 40)))
