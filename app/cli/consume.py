@@ -7,6 +7,7 @@ import typer
 
 from app.cli.answers import Subscription
 from app.cli.client import Client
+from app.cli.credentials import token_place
 from app.cli.failures import Exit, Problem, UsageFailure
 from app.cli.group import (
     START_HELP,
@@ -128,13 +129,13 @@ def consume(
 
     if not command.strip():
         raise UsageFailure("--exec needs a command; an empty one would ack every event")
-    if start and not create:
+    if start is not None and not create:
         raise UsageFailure(
             "--from says where --create starts; `gapless sub seek` moves a group that is there"
         )
     address = url or context.find_root().obj
     with Client(address) as client:
-        found = _group(client, topic, group, (start or "latest") if create else None)
+        found = _group(client, topic, group, create, start)
     terms = msgspec.convert(found, Terms)
     if lease_seconds is not None:
         terms = msgspec.structs.replace(terms, lease_seconds=lease_seconds)
@@ -170,15 +171,26 @@ def _run(consumer: "Consumer") -> int:
         notice(_summary(consumer.tally))
 
 
-def _group(client: Client, topic: str, group: str, start: str | None) -> Any:
+def _group(client: Client, topic: str, group: str, create: bool, start: str | None) -> Any:
     path = group_path(topic, group)
+    settings = {} if start is None else {"start": start_of(start)}
     try:
-        return client.json("GET", path, Subscription)
+        found = client.json("GET", path, Subscription)
     except Problem as problem:
-        if problem.code != "subscription_not_found" or start is None:
+        if problem.code != "subscription_not_found" or not create:
             raise
-    notice(f"group {group} of {topic} is new and starts at {start}")
-    return client.json("PUT", path, Subscription, json={"start": start_of(start)})
+    else:
+        if start is not None:
+            notice(f"group {group} of {topic} was there already, so --from does not apply")
+        return found
+    try:
+        made = client.json("PUT", path, Subscription, json=settings)
+    except Problem as problem:
+        if problem.code == "subscription_not_found":
+            problem.hint = f"the key of {token_place()} has no scope for this group"
+        raise
+    notice(f"group {group} of {topic} is new and starts at {start or 'latest'}")
+    return made
 
 
 def _events_per_claim(terms: Terms, jobs: int) -> int:

@@ -62,14 +62,14 @@ class Problem(Failure):
         self.members = members
         self.retry_after = retry_after
         self.exit_code = Exit.UNREACHABLE if self.temporary else Exit.REFUSED
+        self.hint = self._hint()
+        """What whoever typed the command can do about it. The command may know better than the code tells."""
 
     @property
     def temporary(self) -> bool:
         return self.status in TEMPORARY
 
-    @property
-    def hint(self) -> str | None:
-        """What whoever typed the command can do about it."""
+    def _hint(self) -> str | None:
         if self.code == f"http_{self.status}" and self.status < 500:
             return f"that is not an answer of Gapless; {OTHER_ADDRESS}"
         return HINTS.get(self.code)

@@ -27,7 +27,10 @@ def create(
     context: typer.Context,
     topic: TopicArgument,
     group: GroupArgument,
-    start: Annotated[str, typer.Option("--from", metavar="WHERE", help=START_HELP)] = "latest",
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="WHERE", help=f"{START_HELP} [default: latest]", show_default=False),
+    ] = None,
     ordering: Annotated[Ordering | None, setting(texts.ORDERING, "partition")] = None,
     delivery: Annotated[Delivery | None, setting(texts.DELIVERY, "at_least_once")] = None,
     on_dead_letter: Annotated[OnDeadLetter | None, setting(texts.ON_DEAD_LETTER, "continue")] = None,
@@ -43,27 +46,30 @@ def create(
 ) -> None:
     """Create a group. Its subscription to the topic says where it starts and how it is delivered to.
 
-    Creating it again with the same settings changes nothing.
+    Creating it again changes nothing, and fails where a setting that is given is another one there.
     """
-    settings = {
+    changeable = mutable(
+        on_dead_letter, lease_seconds, max_attempts, backoff, max_backoff, max_in_flight, heartbeat,
+        heartbeat_timeout,
+    )  # fmt: skip
+    fixed = {
+        "start": None if start is None else start_of(start),
         "ordering": ordering,
         "delivery": delivery,
-        **mutable(
-            on_dead_letter, lease_seconds, max_attempts, backoff, max_backoff, max_in_flight, heartbeat,
-            heartbeat_timeout,
-        ),
-    }  # fmt: skip
-    body = {
-        "start": start_of(start),
-        **{name: value for name, value in settings.items() if value is not None},
     }
+    body = {name: value for name, value in fixed.items() if value is not None} | changeable
     with Client(url or context.find_root().obj) as client:
-        answer = client.call("PUT", group_path(topic, group), json=body)
+        try:
+            answer = client.call("PUT", group_path(topic, group), json=body)
+        except Problem as problem:
+            if problem.code == "subscription_conflict" and problem.members.get("field") in changeable:
+                problem.hint = f"`gapless sub alter {topic} {group}` changes it"
+            raise
         created = members(client, answer, answers.Subscription)
     if as_json:
         print_json(created)
         return
-    word = f"created, from {start}" if answer.status_code == 201 else "was there already"
+    word = f"created, from {start or 'latest'}" if answer.status_code == 201 else "was there already"
     say(f"group {group} of {topic} {word}")
 
 

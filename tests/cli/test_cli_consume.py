@@ -11,7 +11,8 @@ import asyncpg
 import httpx
 import pytest
 
-from tests.conftest import StartProcess
+from tests.conftest import StartProcess, StartService
+from tests.support.access import Keys, bearer
 from tests.support.cli import GAPLESS, environment, start
 from tests.support.clock import SlowClock
 from tests.support.http_group import Group, create_group
@@ -444,6 +445,46 @@ async def test_what_cannot_begin_is_refused_and_what_to_do_is_told(
     assert "(topic_not_found)\ngapless: `gapless topic create` makes one" in found[0][1]
     assert "(subscription_not_found)\ngapless: `gapless sub create` makes one" in found[1][1]
     assert "start one with `gapless serve`" in found[2][1]
+
+
+async def test_a_group_is_told_to_be_new_once_it_was_made(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    await client.put("/v1/topics/orders")
+    consume = ["consume", "orders", "billing", "--exec", "true", "--once", "--create"]
+    wrong = await warm_cli(*consume, "--from", "banana", url=url)
+    assert (wrong.code, wrong.err.count("\n"), "not 'banana'" in wrong.err) == (2, 1, True), wrong
+    beyond = await warm_cli(*consume, "--from", "99", url=url)
+    assert (beyond.code, "is new" in beyond.err) == (1, False), beyond
+    made = await warm_cli(*consume, "--from", "earliest", url=url)
+    assert (made.code, made.err) == (
+        0,
+        "group billing of orders is new and starts at earliest\n0 events acked\n",
+    )
+    wrong = await warm_cli(*consume, "--from", "2026-01-01", url=url)
+    assert (wrong.code, "a time needs a zone" in wrong.err) == (2, True), wrong
+    there = await warm_cli(*consume, "--from", "latest", url=url)
+    assert (there.code, there.err) == (
+        0,
+        "group billing of orders was there already, so --from does not apply\n0 events acked\n",
+    )
+    assert (await warm_cli(*consume, url=url)).err == "0 events acked\n"
+
+
+async def test_who_may_not_make_the_group_is_not_told_to_make_it(
+    start_guarded: StartService, keys: Keys, warm_cli: WarmCli
+) -> None:
+    service = await start_guarded()
+    async with httpx.AsyncClient(
+        base_url=service.base_url, headers=bearer(await keys.make("ops", "admin"))
+    ) as admin:
+        await admin.put("/v1/topics/orders")
+    token = await keys.make("k", "consume:orders/other")
+    consume = ["consume", "orders", "billing", "--exec", "true", "--create"]
+    refused = await warm_cli(*consume, url=service.base_url, GAPLESS_TOKEN=token)
+    assert (refused.code, refused.err.count("\n")) == (1, 2), refused
+    assert "(subscription_not_found)" in refused.err
+    assert refused.err.endswith("gapless: the key of GAPLESS_TOKEN has no scope for this group\n")
 
 
 async def test_a_paused_group_is_not_empty(url: str, client: httpx.AsyncClient, warm_cli: WarmCli) -> None:

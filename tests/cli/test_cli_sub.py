@@ -63,6 +63,23 @@ async def test_a_group_is_created_changed_shown_and_deleted(
     assert (gone.code, "(subscription_not_found)" in gone.err) == (1, True)
 
 
+async def test_creating_a_group_again_needs_only_what_it_was_created_with(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    await client.put("/v1/topics/orders")
+    plain = await warm_cli("sub", "create", "orders", "audit", url=url)
+    assert plain.out == b"group audit of orders created, from latest\n"
+    create = ["sub", "create", "orders", "billing"]
+    assert (await warm_cli(*create, "--from", "earliest", url=url)).code == 0
+    again = await warm_cli(*create, url=url)
+    assert (again.code, again.out) == (0, b"group billing of orders was there already\n"), again
+    other = await warm_cli(*create, "--max-attempts", "9", url=url)
+    assert other.code == 1
+    assert other.err.endswith("\ngapless: `gapless sub alter orders billing` changes it\n"), other
+    fixed = await warm_cli(*create, "--from", "latest", url=url)
+    assert (fixed.code, "has another start" in fixed.err, "sub alter" in fixed.err) == (1, True, False)
+
+
 async def test_the_health_of_a_group_is_shown_for_people(
     url: str, client: httpx.AsyncClient, warm_cli: WarmCli
 ) -> None:
