@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ T = TypeVar("T")
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 """What OpenSSL says of an answer that is not TLS, by its version."""
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+_ERRNO = re.compile(r"^\[Errno -?[0-9]+\] ")
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 FIRST_DELAY_SECONDS = 0.1
 LONGEST_DELAY_SECONDS = 5.0
@@ -191,12 +193,17 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
                 f"the certificate of {url} is not trusted ({error}); for an authority of your own let "
                 "SSL_CERT_FILE name the file with its certificate"
             ) from error
+        reason = _ERRNO.sub("", str(error))
+        if reason == "Connection refused":
+            reason = "nobody listens there"
         raise Unreachable(
-            f"no server answers at {url} ({error}); start one with `gapless serve` "
+            f"no server answers at {url} ({reason}); start one with `gapless serve` "
             "or give its address with --url"
         ) from error
     except httpx.TransportError as error:
-        reason = str(error).rstrip(".") or type(error).__name__
+        if client.heard and isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
+            raise Unreachable(f"the connection to {url} broke") from error
+        reason = _ERRNO.sub("", str(error)).rstrip(".") or type(error).__name__
         plain = urlsplit(url).scheme == "http"
         if plain and not client.heard and not isinstance(error, httpx.TimeoutException):
             reason += "; if it speaks TLS its address begins with https://"

@@ -166,6 +166,7 @@ async def test_a_server_that_stops_or_is_killed_costs_no_event_and_no_repeat(
     await service.start()
     await publish_and_collect(50)
     service.kill()
+    assert await said(process, "broke") == f"the connection to {service.base_url} broke; reconnecting\n"
     await service.start()
     await publish_and_collect(100)
     assert_exactly_once(events, partitions=2, count=150)
