@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.configuration import load_settings, log_to_stderr
+from app.cli.configuration import load_settings
 from app.cli.failures import Failure, UsageFailure
 from app.cli.options import say, write_lines
 from app.errors import GaplessError, SetupError
@@ -27,9 +27,10 @@ def migrate(
         write_lines([script().encode().removesuffix(b"\n")])
         return
     from app.db.migrate import migrate as apply
-    from app.telemetry.logs import warn_of_unknown_variables
+    from app.telemetry.logs import configure, warn_of_unknown_variables
 
-    log_to_stderr()
+    # What was applied is the answer of this command; the log would tell it as well.
+    configure(level="warning")
     warn_of_unknown_variables()
     try:
         applied = asyncio.run(apply(_database_url("`gapless serve` migrates the embedded PostgreSQL itself")))

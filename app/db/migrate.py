@@ -34,6 +34,11 @@ ATTEMPTS = 5
 TABLE_LOCK_SECONDS = 10.0
 TABLE_LOCK_PAUSE_SECONDS = 1.0
 
+LACKING_GRANT = """\
+select format('grant create on database %I to %I', current_database(), current_user)
+where to_regnamespace('gapless') is null and not has_database_privilege(current_database(), 'create')
+"""
+
 # Roles belong to the whole server, so another database may be creating or granting them just now.
 _PASSING = (
     asyncpg.InternalServerError,
@@ -85,6 +90,11 @@ async def session(dsn: str, lock_seconds: float = TABLE_LOCK_SECONDS) -> AsyncIt
         yield connection
     except asyncpg.InsufficientPrivilegeError as error:
         role = await connection.fetchval("select current_user")
+        if (grant := await connection.fetchval(LACKING_GRANT)) is not None:
+            raise NotTheOwner(
+                f"{role} may not create the schema of Gapless ({error}). Do this as the role that is to own "
+                f"it; a role without the right gets it by: {grant}"
+            ) from error
         raise NotTheOwner(
             f"{role} may not change the schema of Gapless here ({error}); do this as the role that owns it"
         ) from error
