@@ -240,21 +240,21 @@ class Settings(BaseSettings):
         named = [name for name in given if name.startswith("jwt_") and given[name] is not None]
         if not named:
             return given
-        lacking = [name for name in ("jwt_issuer", "jwt_audience") if not given.get(name)]
+        lacking = [_variable(name) for name in ("jwt_issuer", "jwt_audience") if not given.get(name)]
         if not given.get("jwt_jwks_url") and not given.get("jwt_jwks_file"):
-            lacking.append("jwt_jwks_url or jwt_jwks_file")
+            lacking.append("one of GAPLESS_JWT_JWKS_URL and GAPLESS_JWT_JWKS_FILE")
         if lacking:
-            raise ValueError(f"{', '.join(named)} without {', '.join(lacking)}")
+            raise ValueError(f"{', '.join(map(_variable, named))} without {' and '.join(lacking)}")
         if given.get("jwt_jwks_url") and given.get("jwt_jwks_file"):
-            raise ValueError("give jwt_jwks_url or jwt_jwks_file, not both")
+            raise ValueError("give GAPLESS_JWT_JWKS_URL or GAPLESS_JWT_JWKS_FILE, not both")
         return {**given, "authentication": "on"}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
         if self.pool_min > self.pool_max:
-            raise ValueError("pool_min is larger than pool_max")
+            raise ValueError("GAPLESS_POOL_MIN is larger than GAPLESS_POOL_MAX")
         if self.max_event_bytes > self.max_request_bytes:
-            raise ValueError("max_event_bytes is larger than max_request_bytes")
+            raise ValueError("GAPLESS_MAX_EVENT_BYTES is larger than GAPLESS_MAX_REQUEST_BYTES")
         return self
 
 
@@ -269,6 +269,10 @@ def unknown_variables(environment: Iterable[str]) -> Mapping[str, str | None]:
         like = difflib.get_close_matches(name, known, 1)
         found[variable] = PREFIX + like[0] if like else None
     return found
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
 
 
 def _json_list(given: str) -> Any:

@@ -1,5 +1,6 @@
 """Settings from the environment and the command line, with faults that a person can read."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from app.cli.failures import UsageFailure
@@ -29,8 +30,19 @@ def _readable(fault: "ErrorDetails", given: dict[str, Any]) -> str:
     if not fault["loc"]:
         return said
     name = str(fault["loc"][0])
-    option, variable = f"--{name.replace('_', '-')}", name if name.isupper() else f"GAPLESS_{name.upper()}"
-    return f"{variable if given.get(name) is None else option}: {said}"
+    typed = _variable(name) if given.get(name) is None else f"--{name.replace('_', '-')}"
+    return f"{typed}: {said}"
+
+
+def _variable(name: str) -> str:
+    """Of a setting with several, the fault has the first, and this is the one that was set."""
+    from app.settings import PREFIX, Settings
+
+    if not name.isupper():
+        return PREFIX + name.upper()
+    aliases = [getattr(field.validation_alias, "choices", ()) for field in Settings.model_fields.values()]
+    names = next(choices for choices in aliases if name in choices)
+    return next((one for one in names if one in os.environ), name)
 
 
 def log_to_stderr(settings: "Settings | None" = None, **always: Any) -> None:

@@ -172,7 +172,7 @@ async def test_with_authentication_any_address_will_do(tmp_path: Path, dsn: str)
 async def test_half_of_what_jwts_need_keeps_it_from_starting(warm_cli: WarmCli, tmp_path: Path) -> None:
     refused = await warm_cli("serve", "--data", tmp_path, GAPLESS_JWT_ISSUER="https://issuer.example")
     assert refused.code == 2
-    assert "jwt_audience" in refused.err
+    assert "GAPLESS_JWT_AUDIENCE" in refused.err
     assert refused.err.count("\n") == 1
 
 

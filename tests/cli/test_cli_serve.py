@@ -179,6 +179,12 @@ async def test_an_open_address_is_warned_about(tmp_path: Path, dsn: str) -> None
     assert await open_to_all.end() == 0
 
 
+JWT_LACKING = (
+    "gapless: GAPLESS_JWT_ISSUER without GAPLESS_JWT_AUDIENCE and "
+    "one of GAPLESS_JWT_JWKS_URL and GAPLESS_JWT_JWKS_FILE\n"
+)
+
+
 async def test_settings_that_make_no_sense_are_told(tmp_path: Path) -> None:
     assert (await gapless("serve", "--port", "99999", "--data", tmp_path)).code == 2
     typed = await gapless("serve", "--workers", "1000", "--data", tmp_path)
@@ -186,7 +192,7 @@ async def test_settings_that_make_no_sense_are_told(tmp_path: Path) -> None:
     no_file = {"JWT_JWKS_FILE": str(tmp_path / "none.json"), "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"}
     for settings, told in (
         ({"POOL_MAX": "many"}, "GAPLESS_POOL_MAX: "),
-        ({"JWT_ISSUER": "https://issuer.example"}, "gapless: jwt_issuer without jwt_audience"),
+        ({"JWT_ISSUER": "https://issuer.example"}, JWT_LACKING),
         (no_file, f"GAPLESS_JWT_JWKS_FILE: cannot read {tmp_path}/none.json"),
     ):
         process = await asyncio.create_subprocess_exec(
@@ -202,8 +208,17 @@ async def test_settings_that_make_no_sense_are_told(tmp_path: Path) -> None:
 async def test_an_address_that_leads_to_no_database_ever_ends_the_start() -> None:
     for command in ("serve", "migrate"):
         code, _, said = await run_with("shop:s3cret@db/shop", command)
-        assert (code, "DATABASE_URL: must begin with postgresql://" in said) == (2, True)
-        assert "s3cret" not in said
+        assert (code, said) == (2, "gapless: DATABASE_URL: must begin with postgresql://\n")
+        code, said = await _refused(command, GAPLESS_DATABASE_URL="mysql://shop:s3cret@db/shop")
+        assert (code, said) == (2, "gapless: GAPLESS_DATABASE_URL: must begin with postgresql://\n")
+
+
+async def _refused(command: str, **variables: str) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        GAPLESS, command, stderr=asyncio.subprocess.PIPE, env=environment(**variables)
+    )
+    _, err = await process.communicate()
+    return process.returncode or 0, err.decode()
 
 
 async def run_with(dsn: str | None, *arguments: str) -> tuple[int, str, str]:
@@ -220,8 +235,8 @@ async def run_with(dsn: str | None, *arguments: str) -> tuple[int, str, str]:
 
 
 async def test_a_database_is_migrated_once_and_uninstalled_only_on_yes(empty_dsn: str) -> None:
-    code, out, _ = await run_with(empty_dsn, "migrate")
-    assert (code, "applied 0001" in out) == (0, True)
+    code, out, err = await run_with(empty_dsn, "migrate")
+    assert (code, "applied 0001" in out, err) == (0, True, "")
     code, out, _ = await run_with(empty_dsn, "migrate")
     assert (code, out) == (0, "nothing to do: the schema is up to date\n")
     connection = await asyncpg.connect(empty_dsn)

@@ -51,11 +51,11 @@ def test_the_environment_turns_it_on_as_well(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("lacking", ["jwt_issuer", "jwt_audience", "jwt_jwks_url"])
 def test_half_of_what_jwts_need_is_refused_by_name(lacking: str) -> None:
     for missing in (None, ""):
-        assert lacking in refused(**{**JWT, lacking: missing})
+        assert f"GAPLESS_{lacking.upper()}" in refused(**{**JWT, lacking: missing})
 
 
 def test_an_algorithm_alone_is_half_of_it_too() -> None:
-    assert "jwt_issuer" in refused(jwt_algorithms=["RS256"])
+    assert "GAPLESS_JWT_ISSUER" in refused(jwt_algorithms=["RS256"])
 
 
 def test_keys_come_from_one_place() -> None:
