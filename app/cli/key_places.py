@@ -13,7 +13,9 @@ from urllib.parse import quote
 from app.cli import answers
 from app.cli.client import Client
 from app.cli.configuration import load_settings
+from app.cli.credentials import authorization, token_place
 from app.cli.failures import Failure, UsageFailure
+from app.cli.options import notice
 from app.errors import GaplessError
 
 if TYPE_CHECKING:
@@ -99,8 +101,11 @@ class DatabaseKeys:
 
     def _run(self, work: "Callable[[KeyStore], Awaitable[T]]") -> T:
         settings = load_settings()
+        dsn, place = _database(settings, self._data)
+        if authorization():
+            notice(f"{place} itself is used, without the token of {token_place()}; --url names a server")
         try:
-            return asyncio.run(_with_keys(_database(settings, self._data), settings, work))
+            return asyncio.run(_with_keys(dsn, settings, work))
         except GaplessError as error:
             raise Failure(f"{error} ({error.code})") from error
 
@@ -116,12 +121,13 @@ async def _with_keys(dsn: str, settings: "Settings", work: "Callable[[KeyStore],
         await pool.close()
 
 
-def _database(settings: "Settings", data: Path | None) -> str:
-    """A folder that was named goes before DATABASE_URL, which goes before the folder of the default."""
+def _database(settings: "Settings", data: Path | None) -> tuple[str, str]:
+    """Its address, and what to call it. A folder that was named goes before DATABASE_URL, which goes before
+    the folder of the default."""
     from app.db.embedded import running_dsn
 
     if data is None and settings.database_url is not None:
-        return settings.database_url
+        return settings.database_url, "the database of DATABASE_URL"
     folder = data or settings.data_dir
     try:
         dsn = running_dsn(folder)
@@ -132,7 +138,7 @@ def _database(settings: "Settings", data: Path | None) -> str:
             f"no PostgreSQL runs on the data folder {folder}; start it with `gapless serve --data {folder}`, "
             "name the folder of a service that runs with --data, or set DATABASE_URL"
         )
-    return dsn
+    return dsn, f"the database of the data folder {folder}"
 
 
 def _members(found: "ApiKey") -> dict[str, Any]:

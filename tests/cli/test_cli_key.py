@@ -81,6 +81,19 @@ async def test_a_name_that_is_taken_and_what_cannot_be_a_key_are_told_in_one_lin
     assert (await warm_cli("key", "create", "n", **database)).code == 2
 
 
+async def test_a_token_that_the_database_does_not_need_is_said_to_be_unused(
+    warm_cli: WarmCli, database: dict[str, str], tmp_path: Path
+) -> None:
+    unused = "of DATABASE_URL itself is used, without the token of {}; --url names a server\n"
+    listed = await warm_cli("key", "list", "--json", **database, GAPLESS_TOKEN="gpls_x")
+    assert (listed.code, listed.err) == (0, "the database " + unused.format("GAPLESS_TOKEN")), listed
+    file = tmp_path / "token"
+    file.write_text("gpls_x")
+    listed = await warm_cli("--token-file", file, "key", "list", "--json", **database)
+    assert (listed.code, listed.err) == (0, "the database " + unused.format(file)), listed
+    assert (await warm_cli("key", "list", "--json", **database)).err == ""
+
+
 async def test_without_a_database_it_says_what_to_do(warm_cli: WarmCli, tmp_path: Path) -> None:
     for variables in ({}, {"DATABASE_URL": "postgresql://127.0.0.1:1/x"}):
         refused = await warm_cli("key", "list", "--data", tmp_path / "none", **variables)
@@ -156,7 +169,9 @@ async def test_the_first_key_is_made_as_the_service_says(warm_cli: WarmCli, guar
     )  # fmt: skip
     out, err = await shell.communicate()
     assert TOKEN.fullmatch(out), err
-    assert (await warm_cli("key", "list", "--data", guarded.folder)).out.count(b"\n") == 2
+    listed = await warm_cli("key", "list", "--data", guarded.folder, GAPLESS_TOKEN="gpls_x")
+    assert listed.out.count(b"\n") == 2
+    assert listed.err.startswith(f"the database of the data folder {guarded.folder} itself is used, ")
     await guarded.end()
     assert (await warm_cli("key", "list", "--data", guarded.folder)).code == 2
 
