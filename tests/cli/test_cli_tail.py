@@ -144,7 +144,7 @@ async def test_a_server_that_has_no_place_for_a_first_stream_is_told_with_its_re
     async with open_stream(f"{url}/v1/topics/orders/stream") as first:
         await first.position()
         refused = await warm_cli("tail", "orders", url=url)
-    assert (refused.code, "(server_full)" in refused.err) == (1, True)
+    assert (refused.code, "(server_full)" in refused.err) == (3, True)
 
 
 async def test_a_server_that_stops_or_is_killed_costs_no_event_and_no_repeat(
