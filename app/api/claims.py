@@ -121,7 +121,7 @@ async def claim_events(request: Request) -> Response:
     if lease is not None and await request.is_disconnected():
         here.claims.abandon(lease.token, options)
         raise ClientDisconnect
-    return JsonResponse(encode_claim(delivery, acked), headers={"Cache-Control": "no-store"})
+    return JsonResponse(encode_claim(delivery, acked))
 
 
 async def _ack(here: Parts, topic: str, group: str, token: str) -> str:

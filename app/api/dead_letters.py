@@ -152,7 +152,7 @@ async def list_dead_letters(request: Request) -> Response:
     may_go_on = len(found) > limit or len(letters) >= MAX_PAGE_BYTES
     next_after = b"%d" % shown[-1].dead_letter_id if may_go_on else b"null"
     body = b'{"dead_letters":[%b],"next_after":%b}' % (letters, next_after)
-    return JsonResponse(body, headers={"Cache-Control": "no-store"})
+    return JsonResponse(body)
 
 
 @router.get(
@@ -173,7 +173,7 @@ async def get_dead_letter(request: Request) -> Response:
     no_query(request)
     wanted = number("id", request.path_params["id"], 1, MAX_OFFSET)
     found = await parts(request).dead_letters.get_dead_letter(topic, group, wanted)
-    return JsonResponse(encode_dead_letter(found), headers={"Cache-Control": "no-store"})
+    return JsonResponse(encode_dead_letter(found))
 
 
 def _choosing(operation_id: str, summary: str, success: dict[int, dict[str, Any]]) -> dict[str, Any]:

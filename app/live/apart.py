@@ -30,7 +30,7 @@ PROBE_SECONDS = 2.0
 log = structlog.get_logger(__name__)
 
 
-async def raise_if_of_all(error: Exception, store: LogReader) -> None:
+async def raise_if_of_the_database(error: Exception, store: LogReader) -> None:
     """Return if the database is there, but cannot read one of the logs that it was asked for."""
     if isinstance(error, TimeoutError):
         # Without a lock_timeout, as behind a pooler, a locked log is as silent as a broken network.

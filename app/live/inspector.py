@@ -13,7 +13,7 @@ import structlog
 
 from app.backoff import Backoff
 from app.errors import GaplessError, TopicNotFound, is_told
-from app.live.apart import raise_if_of_all
+from app.live.apart import raise_if_of_the_database
 from app.live.protocols import LogReader
 from app.live.signal import Signal
 from app.live.watched import Fate, Watched
@@ -176,7 +176,7 @@ class Inspector:
                 try:
                     await self._check_tips(watched)
                 except (GaplessError, TimeoutError) as error:
-                    await raise_if_of_all(error, self._store)
+                    await raise_if_of_the_database(error, self._store)
                     doubt.put_off(self._now())
                     # The others before it the next time.
                     self._doubts[topic_id] = self._doubts.pop(topic_id)

@@ -15,7 +15,7 @@ import structlog
 
 from app.backoff import Backoff
 from app.errors import GaplessError, PartitionNotFound, is_told
-from app.live.apart import READ_SECONDS, Apart, raise_if_of_all
+from app.live.apart import READ_SECONDS, Apart, raise_if_of_the_database
 from app.live.arrivals import Arrivals, most_bytes
 from app.live.bucket import Cursor
 from app.live.inspector import Inspector
@@ -153,7 +153,7 @@ class Tail:
         try:
             found = await self._read(cursors, READ_SECONDS)
         except (GaplessError, TimeoutError) as error:
-            await raise_if_of_all(error, self._store)
+            await raise_if_of_the_database(error, self._store)
             self._apart.take(cursors)
             return
         # Who was woken takes a first step now, and connections go on writing: part of what the cycle costs.

@@ -8,8 +8,8 @@
  * the silence that gapless.sweep_subscriptions allows, to at most 8 timeouts.
  *
  * Locks the topic's retention, the subscription, then all its partitions: a trim is either seen here
- * or sees what the group holds. Unless p_skip, positions and partitions are left alone: each next claim skips and tells
- * what its partition lost, as of a group that lived.
+ * or sees what the group holds. Unless p_skip, positions and partitions are left alone and null is returned: each
+ * next claim skips and tells what its partition lost, as of a group that lived.
  */
 create or replace function gapless.revive(p_subscription gapless.subscription, p_skip boolean default true)
 returns bigint
