@@ -25,7 +25,7 @@ class Request:
         self.options = options
         self.size = size
         self.since = loop.time()
-        self.transactions = {event.transaction_id for event in events} - {None}
+        self.transactions = {event.transaction_id for event in events if event.transaction_id is not None}
         self.answer: asyncio.Future[Published] = loop.create_future()
 
     def accept(self, published: Published) -> None:
