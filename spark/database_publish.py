@@ -67,6 +67,14 @@ ANSWER_SECONDS = 900.0
 """For a chunk, which may have to wait for the locks of a large load; the network may have lost the answer."""
 LOAD_ANSWER_SECONDS = 12 * 3600.0
 
+# A host that vanishes before its commit would keep the logs locked until the server notices, which by default
+# is hours later.
+_SETTINGS: LiteralString = (
+    "select set_config(name, value, true) from (values ('statement_timeout', '0'),"
+    " ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '4'))"
+    " as setting(name, value)"
+)
+
 # SQLSTATEs, or their classes, of what passes: lost or refused connections, a restart, no room, others' locks,
 # and a server that takes no writes, as one does from which another has taken over.
 _PASSING = ("08", "53", "57P", "40001", "40P01", "55P03", "25006")
@@ -86,6 +94,10 @@ class DatabasePublisher(Loader):
 
     def check(self, partition: int | None) -> None:
         insist_on_partition(self._topic, self.partitions(), partition)
+
+    def created(self) -> str:
+        ((created,),) = self._fetch("select created_at::text from gapless.get_topic(%(topic)s)", {})
+        return str(created)
 
     def partitions(self) -> int:
         ((partitions,),) = self._fetch("select partitions from gapless.get_topic(%(topic)s)", {})
@@ -209,7 +221,7 @@ class DatabasePublisher(Loader):
         try:
             with answering_within(connection, answer_seconds or ANSWER_SECONDS), connection.pipeline():
                 connection.execute("begin isolation level read committed")
-                connection.execute("set local statement_timeout = 0")
+                connection.execute(_SETTINGS)
                 cursor = connection.cursor(binary=True)
                 cursor.execute(query, {"topic": self._topic, **arguments})
                 connection.execute("commit")

@@ -1,7 +1,7 @@
 """Positions in the partitions of a topic: ranges, their splits, and how much of them one trigger takes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -41,6 +41,11 @@ class Span(InputPartition):
 
     def __len__(self) -> int:
         return max(0, self.until - self.first)
+
+    def within(self, other: "Span") -> "Span":
+        """What both have in common, which may be nothing."""
+        first = max(self.first, other.first)
+        return replace(self, first=first, until=max(first, min(self.until, other.until)))
 
 
 @dataclass(frozen=True)

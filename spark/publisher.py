@@ -63,6 +63,9 @@ class Publisher(AbstractContextManager["Publisher"], Protocol):
     def check(self, partition: int | None) -> None:
         """Raises TopicNotFound, or GaplessError if the topic has no such partition."""
 
+    def created(self) -> str:
+        """When the topic was made, which tells it from another one that has its name later."""
+
     def publish(self, rows: "pa.RecordBatch", first_row: int, partition: int | None, key: str) -> Published:
         """All or nothing, and once for a key. Raises RowRefused, counting from `first_row`, and Conflict."""
 

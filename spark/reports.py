@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.datasource import WriterCommitMessage
 
-from spark.publisher import Conflict, Span, join_spans, open_loader
+from spark.publisher import Conflict, Span, join_spans, open_loader, open_publisher
 from spark.task_write import ADVICE, TaskReport, patiently
 from spark.transport import GaplessError
 from spark.write_options import WriteOptions
@@ -19,6 +19,7 @@ def settle(messages: Sequence[WriterCommitMessage | None], options: WriteOptions
         return
     if options.atomic:
         _publish_load(reports, options)
+    _insist_on_topic(reports, options)
     tell(summary(reports, options.endpoint.topic))
 
 
@@ -42,6 +43,20 @@ def summary(reports: Sequence[TaskReport], topic: str) -> str:
 def tell(line: str) -> None:
     """Into the log of the driver, which takes what its Python workers write to stderr."""
     print(f"gapless: {line}", file=sys.stderr, flush=True)
+
+
+def _insist_on_topic(reports: Sequence[TaskReport], options: WriteOptions) -> None:
+    """What went to a topic that was deleted meanwhile is gone with it."""
+    seen = {report.created for report in reports} - {None}
+    if not seen:
+        return
+    with open_publisher(options.endpoint) as publisher:
+        seen.add(patiently(publisher.created, options.retry_seconds))
+    if len(seen) > 1:
+        raise GaplessError(
+            f"topic {options.endpoint.topic} was deleted and made anew while this was published: what went to"
+            " the topic before is gone. Run it again: what is there is not published twice"
+        )
 
 
 def _publish_load(reports: Sequence[TaskReport], options: WriteOptions) -> None:

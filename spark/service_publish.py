@@ -46,6 +46,11 @@ class ServicePublisher(Publisher):
             partitions = int(found["partitions"])
         insist_on_partition(self._topic, partitions, partition)
 
+    def created(self) -> str:
+        found = self._ask("GET", self._path, 0)
+        with self._understanding():
+            return str(found["created_at"])
+
     def publish(self, rows: pa.RecordBatch, first_row: int, partition: int | None, key: str) -> Published:
         found = self._ask(
             "POST",

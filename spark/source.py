@@ -85,8 +85,10 @@ class GaplessDataSource(DataSource):
     transaction_id, with data (JSON text) or data_bytes in each row. Each chunk is published under a key made
     of query or job, batch, task and place: tasks and micro-batches that run again publish nothing twice. They
     must bring the same rows in the same order, with the same transport, chunkEvents, chunkBytes, source, type
-    and partition: change these only while no batch is unfinished. What foreachBatch writes is a batch job,
-    and needs a name to be known by when it runs again: jobId=f"{query_id}/{batch}".
+    and partition, and minPartitions of what is read: change these only while no batch is unfinished. Behind a
+    shuffle (join, aggregation, repartition) rows come in another order each time, and Spark lets no stream
+    sort them: write there in foreachBatch, sorted within partitions by something unique. What foreachBatch
+    writes is a batch job, and needs a name to be known by when it runs again: jobId=f"{query_id}/{batch}".
 
     Rows of one key keep the order that they have in their task. By dsn, many rows with keys and no column
     transaction_id are sorted by partition first, some chunks at a time: tasks wait less for each other, and

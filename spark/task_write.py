@@ -37,10 +37,11 @@ LONGEST_KEY = 200
 ADVICE = (
     "A task that runs again, and a job that runs again under its jobId, must bring the same rows in the same"
     " order: sort them within partitions by something unique, or write them to files first and publish those."
-    " The options transport, chunkEvents, chunkBytes, source, type and partition must be as they were, too:"
-    " change them when the batch or the job is done. A job of other rows needs another jobId. A micro-batch"
-    " of which the source has lost events since it was published cannot be done again: start the stream with"
-    " another checkpoint."
+    " The options transport, chunkEvents, chunkBytes, source, type and partition, and minPartitions of what"
+    " is read, must be as they were, too: change them when the batch or the job is done. A job of other rows"
+    " needs another jobId. Behind a shuffle a stream cannot sort: let it write in foreachBatch, sorted, under"
+    " a jobId of query and batch. A micro-batch of which the source has lost events since it was published"
+    " cannot be done again: start the stream with another checkpoint."
 )
 
 
@@ -58,6 +59,8 @@ class TaskReport(WriterCommitMessage):
     """Of the rows, those that another call had published."""
     digest: bytes = b""
     spans: dict[int, Span] = field(default_factory=dict)
+    created: str | None = None
+    """When the topic was made to which the first chunk went; None without one."""
 
 
 def run_name(job: str, batch: str = "-") -> str:
@@ -79,14 +82,17 @@ def write_task(batches: Iterator[pa.RecordBatch], options: WriteOptions, run: st
         if options.atomic:
             with open_loader(options.endpoint) as loader:
                 for chunk in cut(rows, limits):
+                    _note_topic(loader, options, report)
                     _stage(chunk, loader, options, report)
         elif options.endpoint.transport == "direct":
             with open_loader(options.endpoint) as loader:
                 for chunk in _sorted(rows, limits, loader, options, task):
+                    _note_topic(loader, options, report)
                     _publish(chunk, loader, options, report)
         else:
             with open_publisher(options.endpoint) as publisher:
                 for chunk in cut(rows, limits):
+                    _note_topic(publisher, options, report)
                     _publish(chunk, publisher, options, report)
     except RowRefused as error:
         raise GaplessError(f"task {task}, {error}; nothing of its chunk was published") from None
@@ -143,6 +149,11 @@ def _sorted(
         return patiently(lambda: loader.partitions_of(keys, partitions), options.retry_seconds) % lanes
 
     return cut_sorted(rows, limits, lanes, task, lane_of)
+
+
+def _note_topic(publisher: Publisher, options: WriteOptions, report: TaskReport) -> None:
+    if report.created is None:
+        report.created = patiently(publisher.created, options.retry_seconds)
 
 
 def _stage(chunk: Chunk, loader: Loader, options: WriteOptions, report: TaskReport) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from itertools import permutations
 from math import inf
 from operator import or_
 
@@ -123,6 +124,12 @@ def _of_lines(frame: DataFrame, given: Mapping[str, str]) -> tuple[DataFrame, di
     paths = {attribute: field.split(".") for attribute, field in given.items() if attribute != "data"}
     if not paths:
         return frame, {}, data
+    for outer, inner in permutations(paths.values(), 2):
+        if inner[: len(outer)] == outer != inner:
+            raise JobError(
+                f"{'.'.join(outer)} and {'.'.join(inner)}: a field of lines and a member of it cannot both be"
+                " mapped"
+            )
     schema = _schema(list(paths.values())).add(UNFIT, StringType())
     parsed = F.from_json(LINE, schema, {"columnNameOfCorruptRecord": UNFIT})
     frame = frame.withColumn("_line", parsed)

@@ -211,6 +211,11 @@ BAD = {
     ),
     "ragged.csv": ("a,b\n1,2,3\n", [], "Malformed CSV record: 1,2,3"),
     "no column.csv": ("a,b\n1,2\n", ["--id", "c"], "there is no column 'c', only a, b"),
+    "member.json": (
+        '{"user":{"id":42,"n":1}}\n',
+        ["--key", "user", "--subject", "user.id"],
+        "user and user.id: a field of lines and a member of it cannot both be mapped",
+    ),
     "data.xml": ("<a/>", [], "do not tell one format"),
 }
 

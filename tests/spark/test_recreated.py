@@ -1,15 +1,21 @@
-"""A topic, or its database, becomes another one while it is read: nothing of it passes for the old one."""
+"""A topic, or its database, becomes another one while it is read or written: it never passes for the old."""
 
 import asyncio
+from collections.abc import Iterator
 
 import asyncpg
+import pyarrow as pa
 import pytest
 
 from spark.offsets import OffsetsChanged, Span
 from spark.options import Endpoint, Transport
 from spark.reading import read_span
-from spark.transport import open_reader
+from spark.reports import settle
+from spark.task_write import run_name, write_task
+from spark.transport import GaplessError, open_reader
+from spark.write_options import write_options
 from tests.spark.conftest import Way
+from tests.spark.sink import data
 from tests.support.log import call, create_topic, publish_many
 
 COLUMNS = ("offset", "data")
@@ -105,3 +111,26 @@ async def test_a_database_that_is_put_back_under_a_task_is_noticed(
     else:
         assert await asyncio.to_thread(rest) == 100
         assert told in caplog.text
+
+
+async def test_a_job_of_which_a_part_went_to_the_topic_before_fails_and_can_run_again(
+    connection: asyncpg.Connection, write_way: Way
+) -> None:
+    await create_topic(connection)
+    options = write_options({"topic": "t", "chunkEvents": "10", **write_way})
+    loop = asyncio.get_running_loop()
+
+    def batches(anew_at: int | None) -> Iterator[pa.RecordBatch]:
+        for start in range(0, 60, 10):
+            if start == anew_at:
+                asyncio.run_coroutine_threadsafe(made_anew(connection, 0), loop).result()
+            yield pa.RecordBatch.from_pydict({"data": [str(n) for n in range(start, start + 10)]})
+
+    def run(anew_at: int | None) -> None:
+        settle([write_task(batches(anew_at), options, run_name("job"), "driver")], options)
+
+    with pytest.raises(GaplessError, match="was deleted and made anew while this was published"):
+        await asyncio.to_thread(run, 30)
+    assert len(await data(connection)) < 60
+    await asyncio.to_thread(run, None)
+    assert sorted(map(int, await data(connection))) == list(range(60))

@@ -185,6 +185,20 @@ async def test_the_limit_is_shared_by_backlog_and_available_now_ends_where_it_be
     assert positions(reader.reportLatestOffset()) == {"0": 131, "1": 11}
 
 
+async def test_what_is_reported_as_latest_is_what_the_last_trigger_saw(
+    connection: asyncpg.Connection, reader_of: ReaderOf
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 5)
+    reader = reader_of(startingOffsets="earliest")
+    assert positions(reader.reportLatestOffset()) == {"0": 6}
+    reader.latestOffset(reader.initialOffset(), ALL)
+    await publish_many(connection, 5)
+    assert positions(reader.reportLatestOffset()) == {"0": 6}
+    reader.latestOffset(reader.initialOffset(), ALL)
+    assert positions(reader.reportLatestOffset()) == {"0": 11}
+
+
 async def test_data_that_aged_out_under_a_checkpoint_fails_the_query_and_is_named(
     spark: SparkSession, connection: asyncpg.Connection, read_way: Way, checkpoint: str
 ) -> None:
@@ -217,8 +231,28 @@ async def test_accepted_loss_is_warned_of_with_its_count(
     # All of the range is gone, and more.
     await publish_many(connection, 100)
     await call(connection, "trim", topic="t", partition=0, before=151)
-    assert spans(careless, start, end) == []
+    assert spans(careless, start, end) == [(0, 101, 101)]
     assert spans(careless, end, careless.latestOffset(end, ALL)) == [(0, 151, 201)]
+
+
+@pytest.mark.parametrize("options", [{}, {"minPartitions": 4}], ids=["a task each", "divided"])
+async def test_tasks_keep_their_numbers_when_a_batch_that_lost_events_runs_again(
+    connection: asyncpg.Connection, reader_of: ReaderOf, options: dict[str, int]
+) -> None:
+    await create_topic(connection, partitions=2)
+    await publish_many(connection, 100, partition=0)
+    await publish_many(connection, 100, partition=1)
+    reader = reader_of(startingOffsets="earliest", failOnDataLoss="false", **options)
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ALL)
+    first = spans(reader, start, end)
+    await publish_many(connection, 20, partition=0)
+    await call(connection, "trim", topic="t", partition=0, before=111)
+    again = spans(reader, start, end)
+    assert len(again) == len(first)
+    assert [span for span in again if span[0] == 1] == [span for span in first if span[0] == 1]
+    assert all(begin == until for partition, begin, until in again if partition == 0)
+    assert [span[0] for span in again] == [span[0] for span in first]
 
 
 async def test_a_trim_under_a_running_task_is_told(
