@@ -106,8 +106,9 @@ class DatabasePublisher(Loader):
     def partitions_of(self, keys: pa.Array, partitions: int) -> Places:
         try:
             ((found,),) = self._fetch(
-                "select array_send(array("
-                "select gapless.partition_of(k, %(partitions)s::integer) from unnest(%(keys)s) k))",
+                "select pg_catalog.array_send(array("
+                "select gapless.partition_of(k, %(partitions)s::integer)"
+                " from pg_catalog.unnest(%(keys)s) k))",
                 {"keys": encode(keys, TextArray), "partitions": partitions},
             )
         except _ValueRefused:
@@ -123,7 +124,9 @@ class DatabasePublisher(Loader):
             "p_fingerprint": _fingerprint(events, partition),
         }
         statement = _call(
-            "select array_send(partitions), array_send(offsets), replayed from gapless.publish", arguments
+            "select pg_catalog.array_send(partitions), pg_catalog.array_send(offsets), replayed"
+            " from gapless.publish",
+            arguments,
         )
         ((partitions, offsets, replayed),) = self._submit(statement, arguments, rows, first_row)
         return Published(_spans(values_of(partitions, LENGTHS), values_of(offsets, NUMBERS)), replayed)

@@ -14,7 +14,7 @@ import asyncpg
 import structlog
 
 from app.backoff import Backoff
-from app.db.pool import cannot_connect, connect
+from app.db.pool import SEARCH_PATH, cannot_connect, connect
 from app.errors import DatabaseUnavailable
 from app.metrics import NOBODY, Metrics
 from app.model import SubscriptionId, TopicId
@@ -126,6 +126,8 @@ class Listener:
     async def _hear(self, connection: asyncpg.Connection, ears: Ears) -> None:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
+                # A pooler of sessions would refuse it as a parameter of the connection.
+                await connection.execute(f"set search_path = {SEARCH_PATH}")
                 await connection.add_listener(CHANNEL, lambda *heard: _pass_on(ears, heard[3]))
                 await connection.add_listener(GROUP_CHANNEL, lambda *heard: _pass_on_group(ears, heard[3]))
         except TimeoutError as error:

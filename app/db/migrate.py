@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import structlog
 
-from app.db.pool import connect
+from app.db.pool import SEARCH_PATH, connect
 from app.db.scripts import (
     BOOKKEEPING,
     LOCK_KEY,
@@ -83,6 +83,7 @@ async def session(dsn: str, lock_seconds: float = TABLE_LOCK_SECONDS) -> AsyncIt
             "statement_timeout": "0",
             "lock_timeout": f"{lock_seconds}s",
             "timezone": "UTC",
+            "search_path": SEARCH_PATH,
         },
     )
     connection.add_log_listener(lambda _, message: log.warning("postgres_notice", message=message.message))

@@ -24,6 +24,8 @@ IDLE_SECONDS = 300.0
 KEPT_SECONDS = 1.0
 """How long a connection may lie here before the pool of the driver has it back."""
 NETWORK_SECONDS = 5.0
+SEARCH_PATH = "pg_catalog, pg_temp"
+"""Whoever may create in `public` could else have a function of theirs called in place of PostgreSQL's."""
 
 UNREACHABLE = (
     OSError,
@@ -58,6 +60,7 @@ def session_settings(settings: Settings) -> Mapping[str, str]:
         # A statement after the lock must see what committed before it.
         "default_transaction_isolation": "read committed",
         "jit": "off",
+        "search_path": SEARCH_PATH,
         "timezone": "UTC",
     }
 

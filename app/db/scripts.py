@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from app.db.pool import SEARCH_PATH
 from app.errors import MigrationFailed
 
 REVISION_FILE = "revision"
@@ -114,6 +115,7 @@ _PREAMBLE = f"""\
 \\set ON_ERROR_STOP on
 set client_min_messages = warning;
 set check_function_bodies = off;
+set search_path = {SEARCH_PATH};
 -- Everybody queues behind a table's lock that is waited for.
 set lock_timeout = '1500ms';
 do $$ begin

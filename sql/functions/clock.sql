@@ -8,4 +8,4 @@ create or replace function gapless.clock()
 returns timestamptz
 language sql
 volatile
-as $$ select clock_timestamp() $$;
+as $$ select pg_catalog.clock_timestamp() $$;

@@ -17,6 +17,7 @@ from app.db.uninstall import ROLES, uninstall
 from app.errors import DatabaseUnavailable, MigrationFailed, SchemaOutdated, UnsupportedDatabase
 from tests.support.databases import Databases, database_name
 from tests.support.log import refused
+from tests.support.traps import lay_traps
 from tests.support.wait import until_blocked
 
 # What a database holds, but for the times at which it was migrated.
@@ -452,6 +453,21 @@ async def test_roles_that_were_missing_are_made_once_the_owner_may_make_them(
     assert await migrate(dsn) == [load().replaceable.name]
     assert set(ROLES) <= set(await roles(own_server))
     assert await migrate(dsn) == []
+
+
+async def test_functions_that_others_made_in_public_are_not_called_by_an_owner(
+    dsn: str, databases: Databases, tmp_path: Path
+) -> None:
+    async with connected(dsn) as connection:
+        await lay_traps(connection, "public")
+        assert await migrate(dsn) == []
+        await connection.execute("revoke usage on schema gapless from gapless_subscriber")
+        assert await migrate(dsn) == [load().replaceable.name]
+        await connection.execute("revoke usage on schema gapless from gapless_subscriber")
+    (tmp_path / "all.sql").write_text(script(), "utf-8")
+    psql(databases.server, dsn, "-f", tmp_path / "all.sql")
+    assert await migrate(dsn) == []
+    assert await uninstall(dsn) == sorted(ROLES)
 
 
 async def test_the_packaged_files_are_those_that_run() -> None:

@@ -79,6 +79,7 @@ async def test_connections_from_before_a_database_was_replaced_are_lent_to_nobod
         ("default_transaction_isolation", "read committed"),
         ("jit", "off"),
         ("TimeZone", "UTC"),
+        ("search_path", "pg_catalog, pg_temp"),
     ],
 )
 async def test_every_session_pins_its_settings(pool: Pool, name: str, value: str) -> None:

@@ -18,6 +18,7 @@ from app.db.pool import connect as real_connect
 from app.live import bucket
 from app.live.start import Edge
 from app.live.streams import Stream
+from app.model import TopicId
 from app.settings import Settings
 from tests.conftest import Connect
 from tests.live.conftest import Live, StartLive, running
@@ -26,6 +27,7 @@ from tests.support.effort import effort
 from tests.support.log import Ear, create_topic, publish
 from tests.support.proxy import FaultProxy, Target
 from tests.support.sse import Parser
+from tests.support.traps import lay_traps
 from tests.support.wait import PATIENCE_SECONDS, asleep, shared, until, until_asleep
 
 LISTENERS = (
@@ -235,6 +237,20 @@ async def test_s32_the_listener_is_never_in_a_transaction(
                 await asyncio.sleep(0.15)
         assert await connection.fetchval("select pg_notification_queue_usage()") < 0.01
     await transaction.rollback()
+
+
+async def test_s83_functions_that_others_made_in_public_are_not_called_by_it(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    topic_id = TopicId(await create_topic(connection))
+    await lay_traps(connection, "public")
+    await until(lambda: live.listener.session is not None)
+    session = live.listener.session
+    keys = list((await live.listener.sleep_keys([(topic_id, 0)])).values())
+    assert await live.listener.sleep(keys) == set(keys)
+    await live.listener.wake(keys)
+    assert await connection.fetchval(LOCKS) == 0
+    assert live.listener.session == session
 
 
 async def test_s33_publishers_of_a_busy_topic_hardly_ever_notify(

@@ -7,12 +7,21 @@ import pyarrow as pa
 import pytest
 
 from spark.options import Endpoint, Transport
-from spark.publisher import Conflict, Publisher, RowRefused, Span, Unavailable, open_publisher
+from spark.publisher import (
+    Conflict,
+    Publisher,
+    RowRefused,
+    Span,
+    Unavailable,
+    open_loader,
+    open_publisher,
+)
 from spark.transport import GaplessError, TopicNotFound
 from tests.spark.conftest import Way
 from tests.spark.sink import data
 from tests.support.databases import database_name
 from tests.support.log import call, create_topic
+from tests.support.traps import lay_traps
 
 
 @pytest.fixture
@@ -111,6 +120,16 @@ async def test_a_database_that_takes_no_writes_for_a_moment_may_come_back(
         await connection.execute(f"{alter} = off")
         publisher.publish(rows(data=["1"]), 0, None, "k")
     assert await data(connection) == ["1"]
+
+
+async def test_s83_functions_that_others_made_in_public_are_not_called(
+    connection: asyncpg.Connection, publisher_dsn: str
+) -> None:
+    await create_topic(connection, partitions=2)
+    await lay_traps(connection, "public")
+    with open_loader(Endpoint("t", "direct", dsn=publisher_dsn)) as loader:
+        assert set(loader.partitions_of(pa.array(["a", "b", "c"], pa.large_string()), 2)) <= {0, 1}
+        assert loader.publish(rows(data=["1"]), 0, 1, "k").spans == {1: Span(1, 1, 1)}
 
 
 async def test_a_split_transaction_is_refused(connection: asyncpg.Connection, publisher: Publisher) -> None:

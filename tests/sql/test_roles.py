@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import Connect
 from tests.support.log import Ear, call, create_topic, publish, refused, stage, value
+from tests.support.traps import lay_traps
 
 FUNCTIONS = """
 select p.oid, p.proname, p.oid::regprocedure::text as signature, p.prosecdef, p.proconfig,
@@ -184,17 +185,8 @@ async def test_s83_objects_earlier_in_the_search_path_of_a_caller_are_not_used(
     await connection.execute(
         f"create schema trap authorization {role}; grant gapless_publisher, gapless_subscriber to {role}"
     )
-    await create_topic(connection)
-    for signature in ("now()", "clock_timestamp()"):
-        await stranger.execute(
-            f"create function trap.{signature} returns timestamptz language plpgsql as"
-            " $$ begin raise exception 'trapped'; end $$"
-        )
-    for signature in ("cardinality(json[])", "length(text)", "octet_length(text)", "sha256(bytea)"):
-        await stranger.execute(
-            f"create function trap.{signature} returns integer language plpgsql as"
-            " $$ begin raise exception 'trapped'; end $$"
-        )
+    topic_id = await create_topic(connection)
+    await lay_traps(stranger, "trap")
     await stranger.execute("create table trap.topic (name text); create table trap.event (name text)")
     path = "trap, pg_temp, pg_catalog"
     trapped = await connect("trapped", server_settings={"role": role, "search_path": path})
@@ -203,6 +195,11 @@ async def test_s83_objects_earlier_in_the_search_path_of_a_caller_are_not_used(
     await stage(trapped, "2")
     assert len(await call(trapped, "read_events", topic="t", partition=0, offset=1)) == 2
     assert await value(trapped, "partition_of", key="k", partitions=1) == 0
+    assert await value(trapped, "clock")
+    ear = Ear(trapped)
+    assert await ear.sleep_on(topic_id)
+    await ear.wake_up()
+    assert await connection.fetchval("select count(*) from pg_locks where locktype = 'advisory'") == 0
 
 
 async def test_an_owner_without_superuser_can_run_everything(
