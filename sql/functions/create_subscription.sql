@@ -5,7 +5,8 @@
  * p_start is a place as in gapless.check_start, by default latest; offsets by partition name every
  * partition. p_settings: what gapless.check_subscription_settings knows, and backfill: whether
  * existing events are held for the group, which must then agree with the start. A topic that is a
- * queue has one group, "default". Raises GP001, GP003, GP005, GP015.
+ * queue has one group, "default". Raises GP001, GP003, GP005, GP015, and 40001 for a snapshot from before the group or
+ * from before a change of the topic.
  *
  * The lock of the topic's retention lets a start and a trim see each other. A publish in flight gets its
  * offsets after the tip that is read here, so latest misses nothing that commits later.
@@ -119,6 +120,8 @@ begin
     v_wanted.lease_seconds, v_wanted.max_attempts, v_wanted.backoff_seconds, v_wanted.max_backoff_seconds,
     v_wanted.max_in_flight, v_wanted.heartbeat_seconds, v_wanted.heartbeat_timeout_seconds, c.now, c.now, c.now
   from (select gapless.clock() as now) c
+  -- As in gapless.create_topic.
+  on conflict do nothing
   returning * into v_there;
   insert into gapless.heartbeat (subscription_id) values (v_there.subscription_id);
   insert into gapless.consumer_offset (

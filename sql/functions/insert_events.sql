@@ -5,7 +5,7 @@
  * inserting after it keeps offsets gapless and in commit order; the lock lasts until the commit, so
  * a rollback leaves nothing behind. p_partitions[i] is the log of the i-th event; the answer holds
  * its offset at the same place; published_at is that of all of them. Raises GP006 when
- * p_expected_offset is not the tip.
+ * p_expected_offset is not the tip, of which there is only one then.
  */
 create or replace function gapless.insert_events(
   p_topic_id integer,
@@ -48,11 +48,8 @@ begin
 
   for i in 1 .. cardinality(v_logs) loop
     select * into v_tip from gapless.log_tip(p_topic_id, v_logs[i]);
-    if p_expected_offset is not null and p_expected_offset <> v_tip.log_offset then
-      raise exception using
-        errcode = 'GP006',
-        message = format('the tip of partition %s is %s, not %s', v_logs[i], v_tip.log_offset, p_expected_offset),
-        detail = json_build_object('partition', v_logs[i], 'tip', v_tip.log_offset)::text;
+    if p_expected_offset <> v_tip.log_offset and current_setting('transaction_isolation') = 'read committed' then
+      perform gapless.refuse_offset(v_logs[i], v_tip.log_offset, p_expected_offset);
     end if;
     v_tips := v_tips || v_tip.log_offset;
     -- Later than what is there, so that the same id in another call names another transaction.
@@ -100,6 +97,11 @@ begin
       unnest(p_datacontenttypes) as datacontenttype, unnest(p_transaction_ids) as transaction_id,
       unnest(p_data) as data, unnest(p_data_bytes) as data_bytes
   ) e;
+
+  -- In other isolation levels only now: the insert was refused if that tip was one of an old snapshot.
+  if p_expected_offset <> v_tips[1] then
+    perform gapless.refuse_offset(v_logs[1], v_tips[1], p_expected_offset);
+  end if;
 
   foreach v_log in array v_logs loop
     if gapless.anybody_asleep(p_topic_id, v_log) then

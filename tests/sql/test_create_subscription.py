@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.effort import effort
-from tests.support.log import call, create_topic, publish, publish_many, refused, value
+from tests.support.log import call, create_topic, held, publish, publish_many, refused, value
 from tests.support.subscriptions import (
     GroupEar,
     audited,
@@ -312,6 +312,20 @@ async def test_the_second_of_two_creators_waits_and_finds_the_first(
         await until_blocked(connection, "second")
     subscription, created = await waiting
     assert (subscription["name"], created) == ("g", False)
+
+
+async def test_a_creation_from_an_old_snapshot_that_does_not_show_the_group_is_told_to_retry(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_topic(connection)
+    other = await connect("other")
+    async with held(other, "repeatable_read"):
+        await other.fetch("select 1 from pg_class limit 1")
+        await create_group(connection)
+        with refused("40001"):
+            await create_group(other)
+    async with held(other, "repeatable_read"):
+        assert not (await put_group(other))[1]
 
 
 async def test_of_twenty_creations_of_one_name_one_creates(

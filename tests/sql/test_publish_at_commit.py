@@ -208,6 +208,20 @@ async def test_a_topic_deleted_meanwhile_is_refused_at_commit_with_all_of_the_tr
     assert await bounds(connection, "u") == (1, 0)
 
 
+async def test_a_topic_deleted_since_an_old_snapshot_is_refused_at_commit(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_topic(connection)
+    other = await connect("other")
+    transaction = connection.transaction(isolation="repeatable_read")
+    await transaction.start()
+    await stage(connection, "1")
+    await call(other, "delete_topic", topic="t")
+    with refused("40001"):
+        await transaction.commit()
+    assert await staged_rows(connection) == 0
+
+
 async def test_an_old_snapshot_is_refused_at_commit_and_never_leaves_a_gap(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.loads import chunks, discard_load, publish_load, stage_chunk
-from tests.support.log import Ear, bounds, call, contents, create_topic, publish, read, refused, value
+from tests.support.log import Ear, bounds, call, contents, create_topic, held, publish, read, refused, value
 from tests.support.wait import until_blocked
 
 
@@ -229,6 +229,19 @@ async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
             async with connection.transaction():
                 await publish_load(connection, (0, "a", 1))
     assert await publish_load(connection, (0, "a", 1)) == [(0, 3, 3, False)]
+
+
+async def test_a_topic_deleted_since_an_old_snapshot_is_refused(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_topic(connection)
+    await stage_chunk(connection, "1")
+    other = await connect("other")
+    async with held(connection, "repeatable_read"):
+        await connection.fetch("select 1 from pg_class limit 1")
+        await call(other, "delete_topic", topic="t")
+        with refused("40001"):
+            await publish_load(connection, (0, "a", 1))
 
 
 async def test_a_load_wakes_who_sleeps_on_its_logs(connection: asyncpg.Connection, connect: Connect) -> None:

@@ -20,6 +20,7 @@ from tests.support.log import (
     contents,
     count_segments,
     create_topic,
+    held,
     publish,
     publish_many,
     read,
@@ -299,7 +300,7 @@ async def test_a_publish_under_a_key_locks_no_row_that_others_lock(
         assert await connection.fetchval("select xmax::text from gapless.topic") == "0"
 
 
-@pytest.mark.parametrize("steps", [1, 9])
+@pytest.mark.parametrize("steps", [0, 1, 9])
 async def test_an_old_snapshot_does_not_publish_to_a_topic_that_was_dropped_meanwhile(
     connection: asyncpg.Connection, first: asyncpg.Connection, steps: int
 ) -> None:
@@ -320,6 +321,26 @@ async def test_an_old_snapshot_does_not_publish_to_a_topic_that_was_dropped_mean
             await publish(first, "2", topic=topic)
         while await value(connection, "drop_deleted_topics"):
             pass
+
+
+@pytest.mark.parametrize("isolation", ["repeatable_read", "serializable"])
+async def test_an_expected_offset_is_compared_with_the_tip_that_is_there_and_not_with_an_old_one(
+    connection: asyncpg.Connection, first: asyncpg.Connection, isolation: str
+) -> None:
+    await create_topic(connection)
+    await publish(connection, "1")
+    transaction = first.transaction(isolation=isolation)
+    await transaction.start()
+    await bounds(first)
+    await publish(connection, "2")
+    with refused("40001"):
+        await publish(first, "3", expected_offset=2)
+    await transaction.rollback()
+    async with held(first, isolation):
+        with refused("GP006", tip=2):
+            await publish(first, "3", expected_offset=1)
+    async with first.transaction(isolation=isolation):
+        assert (await publish(first, "3", expected_offset=2))["offsets"] == [3]
 
 
 async def test_s60_sessions_that_need_the_same_new_segments_create_them_once(

@@ -6,7 +6,7 @@ import asyncpg
 
 from tests.conftest import Connect
 from tests.support.effort import effort
-from tests.support.log import bounds, call, create_topic, publish, refused, topic_row, value
+from tests.support.log import bounds, call, create_topic, held, publish, refused, topic_row, value
 from tests.support.wait import until_blocked
 
 
@@ -48,6 +48,19 @@ async def test_the_second_creation_waits_and_finds_the_first(
         await until_blocked(connection, "second")
     (answer,) = await waiting
     assert (answer["topic"]["topic_id"], answer["created"]) == (topic_id, False)
+
+
+async def test_a_creation_from_an_old_snapshot_that_does_not_show_the_topic_is_told_to_retry(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    other = await connect("other")
+    async with held(other, "repeatable_read"):
+        await other.fetch("select 1 from pg_class limit 1")
+        topic_id = await create_topic(connection)
+        with refused("40001"):
+            await create_topic(other)
+    async with held(other, "repeatable_read"):
+        assert await create_topic(other) == topic_id
 
 
 async def test_a_creation_beside_an_uncommitted_deletion_finds_the_old_topic(
