@@ -6,8 +6,8 @@
  * The first step of a topic takes its table out of gapless.event. That needs a lock which waits for
  * readers and makes others wait behind it, so it gives up after 100 ms, and a call waits for only one such lock; and it is a transaction of
  * its own, so the lock does not last while the segments are dropped. Those go 50 in a step: a topic
- * of thousands would exhaust the lock table. Then its subscriptions go one
- * after the other, 10,000 rows of each kind in a step, and staged chunks, 100 in a step.
+ * of thousands would exhaust the lock table. Then its subscriptions go one after the other, 10,000 rows of each kind in a
+ * step, staged chunks, 100 in a step, and idempotency keys, 10,000 in a step.
  */
 create or replace function gapless.drop_deleted_topics()
 returns integer
@@ -67,8 +67,14 @@ begin
       if found then
         return 1;
       end if;
+      delete from gapless.publish_key k
+      where k.ctid = any (array(
+        select c.ctid from gapless.publish_key c where c.topic_id = v_topic_id order by c.idempotency_key limit 10000
+      ));
+      if found then
+        return 1;
+      end if;
       execute format('drop table if exists gapless.event_%s', v_topic_id);
-      delete from gapless.publish_key k where k.topic_id = v_topic_id;
       delete from gapless.log_start s where s.topic_id = v_topic_id;
       delete from gapless.segment_due d where d.topic_id = v_topic_id;
       delete from gapless.segment s where s.topic_id = v_topic_id;

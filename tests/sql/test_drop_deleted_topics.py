@@ -87,6 +87,24 @@ async def test_a_deleted_topic_takes_its_groups_along_in_bounded_steps(
         assert await connection.fetchval(f"select count(*) from gapless.{table} where topic_id = 1") == 0
 
 
+async def test_idempotency_keys_go_10_000_in_a_step(connection: asyncpg.Connection) -> None:
+    kept = await create_topic(connection, "kept")
+    await publish(connection, "1", topic="kept", idempotency_key="k")
+    gone = await create_topic(connection, "gone")
+    await connection.execute(
+        "insert into gapless.publish_key"
+        " (topic_id, idempotency_key, fingerprint, partitions, offsets, expires_at)"
+        " select $1, n::text, '', '{}', '{}', 'infinity' from generate_series(1, 25000) n",
+        gone,
+    )
+    await call(connection, "delete_topic", topic="gone")
+    left = []
+    while await drop(connection):
+        left.append(await connection.fetchval("select count(*) from gapless.publish_key"))
+    assert left == [25001, 15001, 5001, 1, 1]
+    assert await connection.fetchval("select topic_id from gapless.publish_key") == kept
+
+
 async def test_a_topic_that_was_never_written_goes_too(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await call(connection, "delete_topic", topic="t")
