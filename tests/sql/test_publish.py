@@ -226,6 +226,21 @@ async def test_expected_offset_is_the_tip_or_nothing_is_stored(connection: async
     assert await contents(connection) == ["1", "2", "3"]
 
 
+async def test_a_commit_waits_for_the_disk_though_its_session_would_not(
+    connection: asyncpg.Connection,
+) -> None:
+    """What was read could else name other events after a crash."""
+    await create_topic(connection)
+    current = "select current_setting('synchronous_commit')"
+    for asked, then in (("off", "on"), ("local", "local"), ("on", "on")):
+        await connection.execute(f"set synchronous_commit = {asked}")
+        async with connection.transaction():
+            async with connection.transaction():
+                await publish(connection, "1")
+            assert await connection.fetchval(current) == then
+        assert await connection.fetchval(current) == asked
+
+
 async def test_expected_offset_is_that_of_the_partition_of_the_batch(connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=2)
     await publish_many(connection, 5, partition=0)

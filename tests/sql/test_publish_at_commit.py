@@ -258,6 +258,18 @@ async def test_immediate_constraints_give_the_offsets_before_the_commit(
     assert await contents(other) == ["1", "2", "3"]
 
 
+async def test_a_commit_waits_for_the_disk_though_its_session_would_not(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_topic(connection)
+    await connection.execute("set synchronous_commit = off")
+    async with connection.transaction():
+        await stage(connection, "1")
+        await connection.execute("set constraints all immediate")
+        assert await connection.fetchval("select current_setting('synchronous_commit')") == "on"
+    assert await connection.fetchval("select current_setting('synchronous_commit')") == "off"
+
+
 async def test_an_event_staged_by_a_deferred_trigger_at_commit_is_published(
     connection: asyncpg.Connection,
 ) -> None:
