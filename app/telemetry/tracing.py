@@ -126,7 +126,11 @@ class Tracing:
         for item in items:
             if len(linked) >= MAX_LINKS or b'"traceparent"' not in item:
                 continue
-            headers = msgspec.json.decode(item, type=_Carried).headers
+            try:
+                headers = msgspec.json.decode(item, type=_Carried).headers
+            except (msgspec.DecodeError, RecursionError):
+                # SQL takes headers that are no strings, and data as deep as PostgreSQL can read.
+                continue
             parent = headers.get("traceparent", "")
             if parent in linked:
                 continue

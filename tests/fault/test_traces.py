@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from http.client import parse_headers
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -20,6 +21,7 @@ from opentelemetry.trace import SpanKind, StatusCode, format_trace_id
 from app.telemetry.tracing import Tracing, create_tracing
 from tests.conftest import StartProcess, StartService
 from tests.support.groups import Group, token
+from tests.support.log import call
 from tests.support.sse import open_stream
 from tests.support.wait import PATIENCE_SECONDS, shared, until
 
@@ -127,6 +129,22 @@ async def test_a_refused_publish_is_a_failed_span(http: httpx.AsyncClient, trace
     span = traces.only("send nobody")
     assert span.status.status_code is StatusCode.ERROR
     assert (span.attributes or {})["error.type"] == "topic_not_found"
+
+
+async def test_headers_that_only_sql_takes_are_no_link_and_are_delivered(
+    http: httpx.AsyncClient, traces: Traces, connection: asyncpg.Connection
+) -> None:
+    group = await Group(http, TOPIC).create(ordering="none")
+    deep = "[" * 5000 + "]" * 5000
+    headers = [f'{{"traceparent":"{OTHER}","n":5}}', f'{{"traceparent":"{OTHER}","n":{deep}}}', None]
+    await call(connection, "publish", topic="t", data=["1", "2", "3"], headers=headers)
+    await publish(http, {"data": 4}, traceparent=PARENT)
+    # Too deep for the JSON parser of a test too.
+    answer = await group.raw("POST", "/claim", json={"member": "m", "max_events": 10})
+    assert answer.status_code == 200
+    span = traces.only("claim t")
+    assert attributes(span)["batch.message_count"] == 4
+    assert linked(span) == [TRACE]
 
 
 async def test_a_claim_links_to_where_its_events_were_created_and_settling_is_traced(
