@@ -16,10 +16,12 @@ _TABLES = """
 select string_agg(format('only %I.%I', n.nspname, c.relname), ', ' order by c.oid)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where n.nspname = 'gapless' and c.relkind in ('r', 'p') and not c.relispartition"""
-_SEGMENTS = """
+# Those of topics once their segments are gone.
+_PARTITIONS = """
 select format('%I.%I', n.nspname, c.relname)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where n.nspname = 'gapless' and c.relkind = 'r' and c.relispartition
+where n.nspname = 'gapless' and c.relkind in ('r', 'p') and c.relispartition
+order by c.relkind = 'p'
 limit $1"""
 
 
@@ -33,8 +35,8 @@ async def uninstall(dsn: str, *, wait_seconds: float = 10.0) -> list[str] | None
         installed = await connection.fetchval("select to_regnamespace('gapless') is not null")
         try:
             await _insist_on_peace(connection, wait_seconds)
-            # One transaction for thousands of segments would exhaust the lock table.
-            while names := [row[0] for row in await connection.fetch(_SEGMENTS, BATCH_TABLES)]:
+            # One transaction for thousands of them would exhaust the lock table.
+            while names := [row[0] for row in await connection.fetch(_PARTITIONS, BATCH_TABLES)]:
                 await connection.execute(f"drop table {', '.join(names)}")
             await connection.execute("drop schema if exists gapless cascade")
         except asyncpg.LockNotAvailableError:

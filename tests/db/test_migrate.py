@@ -532,7 +532,7 @@ async def test_uninstall_keeps_roles_that_another_database_uses(own_server: Embe
     assert not set(ROLES) & set(await roles(own_server))
 
 
-async def test_uninstall_needs_no_more_locks_for_a_log_of_many_segments(
+async def test_uninstall_needs_no_more_locks_for_many_segments_and_topics(
     tmp_path: Path, postgres_bin: Path | None
 ) -> None:
     few_locks = {"fsync": "off", "max_locks_per_transaction": "10", "max_connections": "20"}
@@ -548,6 +548,8 @@ async def test_uninstall_needs_no_more_locks_for_a_log_of_many_segments(
                     f"create table gapless.wide_{n} partition of gapless.wide"
                     f" for values from ({n}, 1) to ({n + 1}, 1)"
                 )
+            for n in range(300):
+                await connection.execute(f"select gapless.create_topic('topic-{n}')")
             with pytest.raises(asyncpg.OutOfMemoryError):
                 await connection.execute("drop schema gapless cascade")
         await uninstall(server.dsn)
