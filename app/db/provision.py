@@ -3,18 +3,29 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import structlog
+
 from app.background import Background
+from app.backoff import Backoff
 from app.db.embedded import SETTINGS, EmbeddedServer
 from app.db.migrate import migrate
-from app.errors import DatabaseUnavailable
+from app.errors import DatabaseUnavailable, NotTheOwner, SchemaOutdated, UnsupportedDatabase
+from app.outage import Outage
 from app.settings import Settings
 
 RETRY_SECONDS = 1.0
+LONGEST_SECONDS = 30.0
+"""Between attempts that fail: each may take locks that others wait for."""
+WAIT_SECONDS = 60.0
+"""For another process that migrates."""
 OTHER_CONNECTIONS = 20
 """Of listeners, of the upkeep's migrations and of people who look."""
+
+log = structlog.get_logger(__name__)
 
 
 class Provided(NamedTuple):
@@ -54,13 +65,22 @@ async def provided(
 async def _migrated(dsn: str) -> bool:
     """False where there is no database; a migration that fails keeps the service from starting."""
     try:
-        await migrate(dsn)
+        await migrate(dsn, wait_seconds=WAIT_SECONDS)
     except DatabaseUnavailable:
         return False
     return True
 
 
 async def _migrate_later(dsn: str, migrated: bool) -> None:
+    """Again until it is done, whatever fails, unless another attempt could not end otherwise."""
+    outage = Outage(partial(log.warning, "migration_failed"))
+    backoff = Backoff(LONGEST_SECONDS)
     while not migrated:
         await asyncio.sleep(RETRY_SECONDS)
-        migrated = await _migrated(dsn)
+        try:
+            migrated = await _migrated(dsn)
+        except (SchemaOutdated, NotTheOwner, UnsupportedDatabase):
+            raise
+        except Exception as error:
+            outage.failed(repr(error))
+            await asyncio.sleep(backoff.next())

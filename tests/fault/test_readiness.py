@@ -16,8 +16,10 @@ import pytest
 
 from app.api import health
 from app.auth.tokens import new_token
+from app.db import provision
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
+from app.db.scripts import LOCK_KEY
 from app.settings import Settings
 from tests.support.access import GUARDED, bearer
 from tests.support.databases import FAST, Databases, database_name
@@ -69,9 +71,9 @@ class Probe:
 
 
 @asynccontextmanager
-async def probed(settings: Settings) -> AsyncIterator[Probe]:
+async def probed(settings: Settings, *, migrate_first: bool = False) -> AsyncIterator[Probe]:
     async with (
-        ThreadService(settings) as service,
+        ThreadService(settings, migrate_first=migrate_first) as service,
         httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client,
     ):
         yield Probe(service, client)
@@ -221,6 +223,34 @@ async def test_a_killed_postgresql_is_red_within_seconds_and_green_again(
 
 def _is_replaced(server: EmbeddedServer, pid: int) -> bool:
     return server.pid not in (None, pid)
+
+
+async def test_a_migration_that_fails_once_the_database_is_there_is_made_again(
+    databases: Databases, empty_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provision, "WAIT_SECONDS", 0.1)
+    other = await asyncpg.connect(empty_dsn)
+    await other.execute("select pg_advisory_lock($1)", LOCK_KEY)
+    attempts: set[asyncpg.Record] = set()
+
+    async def made_again() -> bool:
+        attempts.update(
+            await other.fetch(
+                "select pid, backend_start from pg_stat_activity"
+                " where datname = current_database() and application_name = 'gapless-migrate'"
+            )
+        )
+        return len(attempts) > 1
+
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        proxy.refuse()
+        through = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(empty_dsn)}"
+        async with probed(Settings(database_url=through), migrate_first=True) as probe:
+            await probe.red("database", "database_unavailable")
+            proxy.heal()
+            await until(made_again)
+            await other.close()
+            await probe.green()
 
 
 async def test_a_database_that_went_silent_is_red_within_seconds(databases: Databases, dsn: str) -> None:

@@ -34,9 +34,9 @@ UVICORN = (sys.executable, "-m", "uvicorn", "--factory", "app.main:app_factory")
 class ThreadService:
     """A uvicorn server in a thread, with a loop of its own."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, migrate_first: bool = False) -> None:
         self.settings = settings
-        self.app = create_app(settings)
+        self.app = create_app(settings, migrate_first=migrate_first)
         self.server = Server(
             uvicorn.Config(
                 self.app, host=settings.host, port=0, lifespan="on", log_config=None, access_log=False
