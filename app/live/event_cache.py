@@ -42,18 +42,11 @@ class _Batch(NamedTuple):
 class EventCache:
     def __init__(self, store: LogReader, encode: Encode, max_bytes: int = MAX_BYTES) -> None:
         self.size = 0
-        self.reads = 0
-        """How often the database was asked."""
         self._store = store
         self._encode = encode
         self._max_bytes = max_bytes
         self._logs: dict[tuple[TopicId, int], _Log] = {}
         self._batches: deque[_Batch] = deque()
-
-    @property
-    def logs(self) -> int:
-        """Of how many logs there is something."""
-        return len(self._logs)
 
     def put(self, topic_id: TopicId, partition: int, events: Sequence[Event]) -> list[bytes]:
         """The events as JSON, each encoded at most once."""
@@ -103,7 +96,6 @@ class EventCache:
         found: dict[int, bytes] = {}
         first = run.first
         while first <= run.last:
-            self.reads += 1
             position = TailPosition(topic_id, partition, Offset(first))
             limit = min(run.last - first + 1, READ_MAX_EVENTS)
             events = [event for _, event in await self._store.read_tail([position], limit, READ_MAX_BYTES)]

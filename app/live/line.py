@@ -130,12 +130,11 @@ class Line:
         return False
 
     @contextmanager
-    def asking(self, place: Place) -> Iterator[int]:
-        """Yields the news that the question covers."""
+    def asking(self, place: Place) -> Iterator[None]:
         self._asking.add(place)
         self._call()
         try:
-            yield self.news
+            yield
         finally:
             self._asking.discard(place)
             self._call()

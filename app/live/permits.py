@@ -13,9 +13,6 @@ class Permits:
     def __init__(self) -> None:
         self._held: dict[object, tuple[Callable[[], bool], Callable[[], object]]] = {}
 
-    def __len__(self) -> int:
-        return len(self._held)
-
     @contextmanager
     def held(self, is_valid: Callable[[], bool], end: Callable[[], object]) -> Iterator[None]:
         """Call `end` once, as soon as it is seen that the permit is not valid any more."""

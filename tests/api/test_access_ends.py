@@ -56,7 +56,7 @@ class World:
         """What waits or streams at `here`."""
         access = self._service.app.state.parts.access
         assert isinstance(access, GuardedAccess)
-        return len(access.permits)
+        return len(access.permits._held)
 
     async def caller(self, how: str) -> tuple[dict[str, str], End]:
         """Credentials at `here`, and what ends them."""

@@ -13,6 +13,7 @@ from tests.support.databases import Databases
 from tests.support.groups import Group, counts, data, insist, offsets, publish, publish_keyed, token
 from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
+from tests.support.reads import counted_reads
 from tests.support.service import ThreadService
 from tests.support.wait import PATIENCE_SECONDS
 from tests.support.wire import behind_a_wire
@@ -98,12 +99,11 @@ async def test_five_groups_that_read_the_same_cost_one_read(
 ) -> None:
     groups = [await Group(http, topic, f"g{number}").create() for number in range(5)]
     await publish(http, topic, *range(100))
-    cache = shared_service.app.state.parts.claims.cache
-    before = cache.reads
-    claims = await asyncio.gather(*(group.claim() for group in groups))
+    with counted_reads(shared_service.app.state.parts.claims.cache) as reads:
+        claims = await asyncio.gather(*(group.claim() for group in groups))
     assert all(offsets(claim) == list(range(1, 101)) for claim in claims)
     assert len({json.dumps(claim["events"]) for claim in claims}) == 1
-    assert cache.reads == before + 1
+    assert reads.count == 1
 
 
 async def test_events_that_take_more_than_one_read_come_all(group: Group) -> None:

@@ -59,8 +59,8 @@ async def test_what_one_finds_out_holds_for_all(stack: ExitStack) -> None:
     line = Line()
     first, second = Waiter(line, stack), Waiter(line, stack)
     line.wake()
-    with line.asking(first.place) as news:
-        line.nothing(first.place, news, for_all=True)
+    with line.asking(first.place):
+        line.nothing(first.place, line.news, for_all=True)
     assert (first.may, second.may) == (False, False)
 
 
@@ -68,8 +68,8 @@ async def test_who_asked_for_a_part_lets_the_next_one_ask(stack: ExitStack) -> N
     line = Line()
     first, second = Waiter(line, stack), Waiter(line, stack)
     line.wake()
-    with line.asking(first.place) as news:
-        line.nothing(first.place, news, for_all=False)
+    with line.asking(first.place):
+        line.nothing(first.place, line.news, for_all=False)
     assert (first.may, second.may) == (False, True)
 
 
@@ -77,7 +77,8 @@ async def test_news_that_comes_while_somebody_asks_is_asked_for_again(stack: Exi
     line = Line()
     only = Waiter(line, stack)
     line.wake()
-    with line.asking(only.place) as news:
+    with line.asking(only.place):
+        news = line.news
         line.wake()
         line.nothing(only.place, news, for_all=True)
     assert only.may
