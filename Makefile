@@ -12,10 +12,10 @@ DATABASE_TESTS := tests/sql tests/db tests/property
 ALONE := $(addprefix tests/fault/test_,embedded_service.py idle.py kill.py)
 SHARING := $(addprefix tests/fault/test_,logs.py metrics_workers.py readiness.py restore.py traces.py)
 BY_TWO := tests/browser $(filter-out $(SHARING) $(ALONE),$(wildcard tests/fault/test_*.py)) tests/live
-# Of Spark, the jobs, what goes over HTTP and killed drivers are left to the soak, which runs all: a JVM takes a core
+# Of Spark, the jobs, killed drivers and what is marked `soak` are left to the soak, which runs all: a JVM takes a core
 # for itself.
 SPARK_SOON := tests/spark $(addprefix --ignore=,$(wildcard tests/spark/test_job_*.py) tests/spark/test_driver_killed.py)
-SPARK_SOON += -k 'not http and not (s74 and atomic)'
+SPARK_SOON += -m 'not soak'
 SIDE_BY_SIDE := --numprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help

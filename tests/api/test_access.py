@@ -448,7 +448,7 @@ async def test_a_topic_of_another_tenant_is_not_there_whatever_the_method(world:
 
 
 @pytest.mark.parametrize("operation", **ids(ON_TOPICS, "6.1-5"))
-async def test_it_is_the_404_of_a_topic_of_ones_own_that_does_not_exist(
+async def test_a_topic_of_others_gets_the_404_of_one_that_does_not_exist(
     world: World, operation: Operation
 ) -> None:
     """But for what needs an admin, which is refused before anybody looks."""
@@ -554,7 +554,9 @@ async def test_every_operation_without_a_token_is_refused(world: World, operatio
     ],
     ids="6.1-6 {}".format,
 )
-async def test_other_paths_without_a_token(world: World, path: str, status: int) -> None:
+async def test_a_path_without_a_token_is_served_or_refused_as_listed(
+    world: World, path: str, status: int
+) -> None:
     for method in ("GET", "HEAD"):
         answer = await world.client.request(method, path)
         assert answer.status_code == status

@@ -99,7 +99,9 @@ async def test_s85_a_token_in_a_url_is_refused(shared: Shared, path: str, name: 
         problem(answer, 400, "token_in_query")
 
 
-async def test_s85_without_authentication_it_is_refused_too(client: httpx.AsyncClient) -> None:
+async def test_s85_a_token_in_the_query_is_refused_without_authentication_too(
+    client: httpx.AsyncClient,
+) -> None:
     await client.put("/v1/topics/orders")
     problem(await client.get("/v1/topics/orders/stream?token=x"), 400, "token_in_query")
 

@@ -80,7 +80,7 @@ async def test_a_wait_without_news_ends_empty_and_in_time(quiet: ThreadService, 
     assert claims_of(quiet).waiting == 0
 
 
-async def test_those_who_wait_are_served_in_the_order_in_which_they_came(
+async def test_waiting_claims_are_served_in_the_order_in_which_they_came(
     quiet: ThreadService, web: httpx.AsyncClient
 ) -> None:
     group = await Group(web, TOPIC).create(ordering="none")

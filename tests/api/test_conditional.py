@@ -33,7 +33,9 @@ async def test_an_answer_that_has_not_changed_is_304_without_a_body(
         assert (await asked_again(http, path, 'W/"other"')).json() == first.json()
 
 
-async def test_a_change_is_told(http: httpx.AsyncClient, topic: str, group: str) -> None:
+async def test_a_topic_or_group_that_changed_is_answered_in_full(
+    http: httpx.AsyncClient, topic: str, group: str
+) -> None:
     etags = {path: (await http.get(path)).headers["etag"] for path in (topic, group)}
     await http.post(f"{topic}/events", json={"events": [{"data": 1}]})
     for path, etag in etags.items():

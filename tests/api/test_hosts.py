@@ -104,7 +104,9 @@ async def test_any_name_will_do_where_callers_show_who_they_are(start_service: S
     assert (await ask(service, "gapless.example", path="/livez")).status_code == 200
 
 
-async def test_but_not_where_the_names_are_told(start_service: StartService) -> None:
+async def test_an_unknown_name_is_refused_also_to_known_callers_where_the_names_are_told(
+    start_service: StartService,
+) -> None:
     service = await start_service(**GUARDED, allowed_hosts=["gapless.example"])
     problem(await ask(service, "gapless.example"), 401, "unauthorized")
     problem(await ask(service, REBOUND), 421, "host_not_allowed")

@@ -368,10 +368,10 @@ async def _hold(pool: Any) -> asyncio.Event:
     return free
 
 
-async def test_a_query_is_refused(fresh: Api) -> None:
+async def test_a_query_of_metrics_is_refused(fresh: Api) -> None:
     assert (await fresh.client.get("/metrics?name=x")).status_code == 422
 
 
-def test_the_settings_have_bounds(tmp_path: Path) -> None:
+def test_the_settings_of_metrics_have_bounds(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="metrics_max_topics"):
         Settings(metrics_max_topics=0)

@@ -36,7 +36,7 @@ async def test_a_batch_is_answered_with_the_place_of_each_event(http: httpx.Asyn
     }
 
 
-async def test_every_attribute_comes_back(http: httpx.AsyncClient, topic: str) -> None:
+async def test_every_attribute_of_an_event_comes_back(http: httpx.AsyncClient, topic: str) -> None:
     sent = {
         "key": "customer-7",
         "type": "order.placed",
@@ -70,7 +70,7 @@ async def test_an_event_has_a_default_id_and_source_and_no_empty_members(
     assert (event["id"], event["source"]) == ("0-1", topic)
 
 
-async def test_a_structured_cloudevent(http: httpx.AsyncClient, topic: str) -> None:
+async def test_a_structured_cloudevent_is_stored(http: httpx.AsyncClient, topic: str) -> None:
     event = CloudEvent(
         {"id": "7", "source": "/shop", "type": "placed", "partitionkey": "k", "region": "eu"}, {"n": 1}
     )
@@ -83,7 +83,7 @@ async def test_a_structured_cloudevent(http: httpx.AsyncClient, topic: str) -> N
     assert (found["key"], found["headers"], found["data"]) == ("k", {"region": "eu"}, {"n": 1})
 
 
-async def test_a_batch_of_cloudevents(http: httpx.AsyncClient, topic: str) -> None:
+async def test_a_batch_of_cloudevents_is_stored(http: httpx.AsyncClient, topic: str) -> None:
     batch = [{**CLOUDEVENT, "id": str(n), "data": n} for n in range(3)]
     headers = {"content-type": "application/cloudevents-batch+json"}
     answer = await http.post(f"{topic}/events", headers=headers, content=json.dumps(batch))
@@ -239,7 +239,7 @@ async def test_a_malformed_key_is_refused(http: httpx.AsyncClient, topic: str, k
     assert refused["field"] == "Idempotency-Key"
 
 
-async def test_two_keys_are_refused(http: httpx.AsyncClient, topic: str) -> None:
+async def test_two_idempotency_keys_are_refused(http: httpx.AsyncClient, topic: str) -> None:
     headers = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
     problem(await publish(http, topic, 1, headers=headers), 422, "invalid_argument")
 

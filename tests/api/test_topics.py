@@ -56,7 +56,7 @@ async def test_settings_change_one_by_one(client: httpx.AsyncClient) -> None:
     assert (await client.get("/v1/topics/orders")).json()["idempotency_seconds"] == 60
 
 
-async def test_other_semantics_are_a_conflict(client: httpx.AsyncClient) -> None:
+async def test_a_topic_of_the_name_with_other_settings_is_a_conflict(client: httpx.AsyncClient) -> None:
     created = await client.put("/v1/topics/work", json={"semantics": "queue"})
     assert created.json()["semantics"] == "queue"
     assert (await client.put("/v1/topics/work", json={"semantics": "queue"})).status_code == 200

@@ -218,7 +218,7 @@ async def test_of_many_who_redeem_a_ticket_at_once_one_gets_it(
     assert sum(isinstance(outcome, Unauthorized) for outcome in outcomes) == 19
 
 
-async def test_what_is_over_is_swept(keys: KeyStore, store: Store, clock: Clock) -> None:
+async def test_expired_tickets_and_sessions_are_swept(keys: KeyStore, store: Store, clock: Clock) -> None:
     await keys.create_ticket(hash_token(new_ticket()), None, "jwt:alice", ["a"], None, 30, None)
     await keys.create_session(None, hash_token(new_session_token()), "jwt:alice", ["admin"], 60)
     assert await store.maintain("expire_keys") == 0
@@ -243,7 +243,7 @@ async def test_who_changed_a_topic_or_a_group_is_noted(store: Store, pool: Pool)
     assert [entry.actor for entry in entries] == [f"key:{letter}" for letter in "abcdefghij"]
 
 
-async def test_lists_hold_what_the_patterns_match(store: Store, pool: Pool) -> None:
+async def test_lists_of_topics_and_groups_hold_what_the_patterns_match(store: Store, pool: Pool) -> None:
     groups = GroupStore(pool)
     settings = {"partitions": 1, "description": None, "segment_events": 1000, "idempotency_seconds": 60}
     for name in ("a", "orders.eu", "orders.us"):

@@ -160,7 +160,7 @@ async def test_functions_are_not_replaced_by_older_ones(empty_dsn: str, folder: 
 
 
 @pytest.mark.parametrize("ahead_by", ["functions", "migration"])
-async def test_nor_by_psql(
+async def test_psql_replaces_nothing_of_a_newer_version(
     empty_dsn: str, databases: Databases, folder: Path, tmp_path: Path, ahead_by: str
 ) -> None:
     if ahead_by == "functions":

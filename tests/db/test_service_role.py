@@ -100,7 +100,9 @@ async def connection(server: EmbeddedServer) -> AsyncIterator[asyncpg.Connection
 
 
 @pytest.mark.parametrize("what", DENIED)
-async def test_the_service_is_denied(connection: asyncpg.Connection, what: str) -> None:
+async def test_the_role_of_the_service_is_denied_what_it_does_not_need(
+    connection: asyncpg.Connection, what: str
+) -> None:
     with pytest.raises(asyncpg.PostgresError) as caught:
         await connection.execute(DENIED[what])
     assert caught.value.sqlstate == "42501", f"{caught.value.sqlstate}: {caught.value}"

@@ -106,7 +106,7 @@ async def test_what_was_published_while_nobody_listened_is_read_when_somebody_do
                 await reader.next()
 
 
-async def test_s28_it_hears_again_after_the_server_was_away(
+async def test_s28_the_listener_hears_again_after_the_server_was_away(
     tmp_path: Path, postgres_bin: Path | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with EmbeddedServer(tmp_path / "data", postgres_bin, FAST) as server:

@@ -56,7 +56,7 @@ def subscriber_dsn(dsn: str) -> str:
     return as_role(dsn, "gapless_subscriber")
 
 
-@pytest.fixture(params=["direct", "http"])
+@pytest.fixture(params=["direct", pytest.param("http", marks=pytest.mark.soak)])
 def transport(request: pytest.FixtureRequest) -> Transport:
     transport: Transport = request.param
     return transport

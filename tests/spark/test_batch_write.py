@@ -74,7 +74,9 @@ async def test_every_column_arrives_in_its_attribute(
     assert [bare[name] for name in names] == ["1", *[None] * 9]
 
 
-async def test_bytes_are_kept(spark: SparkSession, connection: asyncpg.Connection, write_way: Way) -> None:
+async def test_bytes_that_spark_writes_are_kept(
+    spark: SparkSession, connection: asyncpg.Connection, write_way: Way
+) -> None:
     await create_topic(connection)
     rows = [(None, bytes(range(256))), ("null", None), (None, b"")]
     frame = spark.createDataFrame(rows, "data string, data_bytes binary").coalesce(1)

@@ -24,7 +24,7 @@ where application_name = 'victim' and state <> 'idle'
 """
 
 
-@pytest.fixture(params=["direct", "atomic", "http"])
+@pytest.fixture(params=["direct", *(pytest.param(way, marks=pytest.mark.soak) for way in ("atomic", "http"))])
 def careful(request: pytest.FixtureRequest, publisher_dsn: str) -> Way:
     if request.param == "http":
         service: ThreadService = request.getfixturevalue("service")

@@ -38,7 +38,7 @@ def test_what_is_not_given_has_its_default() -> None:
     assert (options.fail_on_data_loss, options.push_filters) == (True, False)
 
 
-def test_positions_are_read() -> None:
+def test_options_of_positions_are_read() -> None:
     options = read_options({**URL, "startingOffsets": '{"0": 17, "1": -2}', "endingOffsets": '{"1": -1}'})
     assert options.start == {0: 17, 1: EARLIEST}
     assert options.end == {1: LATEST}
@@ -166,7 +166,7 @@ def test_plans_of_commands_hide_what_is_secret(spark: SparkSession, secret: str)
     assert "hunter2" not in plan
 
 
-def test_equal_bounds_are_allowed() -> None:
+def test_a_start_may_equal_its_end() -> None:
     time = "2026-11-27T23:20:00Z"
     options = read_options({**URL, "startingTimestamp": time, "endingTimestamp": time})
     assert options.start == options.end

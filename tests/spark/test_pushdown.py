@@ -71,7 +71,9 @@ PLACES: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-async def test_places_are_pushed(load: Load, connection: asyncpg.Connection) -> None:
+async def test_conditions_on_partition_and_offset_are_pushed(
+    load: Load, connection: asyncpg.Connection
+) -> None:
     await fill(connection)
     for condition, expected in PLACES.items():
         chosen = {place for place in EVERYTHING if expected(*place)}

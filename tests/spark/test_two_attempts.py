@@ -30,7 +30,7 @@ async def attempt(way: Way, size: int, **options: str) -> TaskReport:
     return await asyncio.to_thread(write_task, batches(size), settings, run_name("job"), "driver")
 
 
-async def test_s74_both_go_through_and_each_chunk_is_published_by_one_of_them(
+async def test_s74_two_attempts_go_through_and_each_chunk_is_published_by_one_of_them(
     connection: asyncpg.Connection, write_way: Way
 ) -> None:
     await create_topic(connection)

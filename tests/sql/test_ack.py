@@ -157,7 +157,7 @@ async def test_a_lease_is_acked_after_its_events_were_trimmed(connection: asyncp
     assert (await state(connection))["skipped"] == 0
 
 
-async def test_wakes_those_who_wait_for_the_lease_to_end_where_somebody_sleeps(
+async def test_an_ack_wakes_those_who_wait_for_the_lease_to_end_where_somebody_sleeps(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     topic_id = await create_topic(connection)

@@ -8,7 +8,9 @@ from tests.support.keys import active, create_key, create_session, hashed
 from tests.support.log import call
 
 
-async def test_tells_what_is_needed_to_know_a_caller(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_active_keys_tells_what_is_needed_to_know_a_caller(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
     key = await create_key(connection, "k", "publish", "metrics")
     await create_session(connection, "s", key["key_id"], name="key:k", scopes=["publish"], seconds=90.0)
     rows = {row["token_hash"]: row for row in await call(connection, "active_keys")}

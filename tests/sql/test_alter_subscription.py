@@ -37,7 +37,7 @@ async def alter(connection: asyncpg.Connection, changes: object, group: str = "g
     return (await call(connection, "alter_subscription", **arguments))[0]
 
 
-async def test_changes_what_is_named_and_leaves_the_rest(
+async def test_alter_subscription_changes_what_is_named_and_leaves_the_rest(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     await create_topic(connection)
@@ -146,7 +146,9 @@ async def test_new_settings_hold_from_the_next_claim_and_failure_on(
     assert second["expires_at"] - first["expires_at"] > timedelta(seconds=200)
 
 
-async def test_changes_are_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_changes_of_a_group_are_audited_and_heard(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
     await create_topic(connection)
     subscription_id = await create_group(connection)
     ear = await GroupEar(await connect("ear")).listen()

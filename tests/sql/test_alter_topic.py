@@ -22,7 +22,7 @@ async def alter(connection: asyncpg.Connection, changes: object, topic: str = "t
     return (await call(connection, "alter_topic", topic=topic, changes=json.dumps(changes)))[0]
 
 
-async def test_changes_what_is_named_and_leaves_the_rest(
+async def test_alter_topic_changes_what_is_named_and_leaves_the_rest(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     await create_topic(connection, description="old", segment_events=1000, idempotency_seconds=60)

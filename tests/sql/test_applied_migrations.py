@@ -5,7 +5,7 @@ from tests.conftest import Connect
 from tests.support.log import call
 
 
-async def test_says_what_the_table_has_to_a_role_that_may_not_read_it(
+async def test_applied_migrations_says_what_the_table_has_to_a_role_that_may_not_read_it(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     admin = await connect(server_settings={"role": "gapless_admin"})

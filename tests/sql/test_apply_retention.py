@@ -26,7 +26,9 @@ async def losses(connection: asyncpg.Connection) -> list[dict[str, Any]]:
     return [{"group": row[0], **json.loads(row[1])} for row in rows]
 
 
-async def test_without_settings_everything_stays(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_without_retention_settings_everything_stays(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
     await create_kept(connection)
     await publish_many(connection, 10)
     await clock.move(timedelta(days=10_000))
@@ -320,7 +322,9 @@ async def test_an_idle_run_over_a_thousand_topics_is_one_statement_and_quick(
     assert min(took) < shared(0.05)
 
 
-async def test_another_runner_gets_null_at_once(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_a_second_runner_of_apply_retention_gets_null_at_once(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
     await create_kept(connection, retention_seconds=0)
     await publish(connection, "1")
     first, second = await connect("first"), await connect("second")

@@ -38,7 +38,7 @@ async def test_a_cancelled_group_claims_and_beats_no_more(connection: asyncpg.Co
         await call(connection, "heartbeat", topic="t", group="g", member="m")
 
 
-async def test_its_leases_are_fenced_and_what_was_not_done_is_skipped(connection: asyncpg.Connection) -> None:
+async def test_cancel_fences_leases_and_skips_what_was_not_done(connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=2)
     await publish_many(connection, 10, partition=0)
     await publish_many(connection, 4, partition=1)
@@ -64,7 +64,9 @@ async def test_its_leases_are_fenced_and_what_was_not_done_is_skipped(connection
     await counts_agree(connection)
 
 
-async def test_its_dead_letters_stay_and_one_on_its_way_again_is_dead(connection: asyncpg.Connection) -> None:
+async def test_cancel_leaves_dead_letters_and_one_on_its_way_again_is_dead(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection)
     await publish_many(connection, 4)
     await create_group(connection, max_attempts=1)
@@ -120,7 +122,7 @@ async def test_unknown_names_and_a_reason_that_is_too_long_are_refused(
     assert await status_of(connection) == "ACTIVE"
 
 
-async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_cancel_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
     await create_topic(connection)
     await publish_many(connection, 3)
     subscription_id = await create_group(connection)
@@ -131,7 +133,7 @@ async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Con
     assert (await audited(connection))[1:] == [("cancel", {"reason": "r", "skipped": 3})]
 
 
-async def test_waits_for_an_acknowledgement_that_counts(
+async def test_cancel_waits_for_an_acknowledgement_that_counts(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     await create_topic(connection)

@@ -24,7 +24,9 @@ from tests.support.log import call, create_topic, held, publish, publish_many, r
 from tests.support.wait import shared, until_blocked
 
 
-async def test_gives_the_next_events_of_a_partition_and_nothing_twice(connection: asyncpg.Connection) -> None:
+async def test_claim_gives_the_next_events_of_a_partition_and_nothing_twice(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 25)
@@ -78,7 +80,9 @@ async def test_s42_partitions_at_different_positions_do_not_move_each_other(
     assert await take(connection, partitions=[2], max_events=10) == [*range(101, 111)]
 
 
-async def test_looks_at_all_partitions_also_where_there_are_many(connection: asyncpg.Connection) -> None:
+async def test_claim_looks_at_all_partitions_also_where_there_are_many(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection, partitions=40)
     await create_group(connection)
     await publish(connection, "1", partition=33)
@@ -108,7 +112,7 @@ async def test_a_lease_ends_where_its_bytes_are_used_up_but_has_one_event(
     assert await drain(connection, max_bytes=1) == [[11], [12]]
 
 
-async def test_goes_on_over_the_end_of_a_segment(connection: asyncpg.Connection) -> None:
+async def test_claim_goes_on_over_the_end_of_a_segment(connection: asyncpg.Connection) -> None:
     await create_topic(connection, segment_events=1000)
     await create_group(connection)
     await publish_many(connection, 2500)

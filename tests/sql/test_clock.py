@@ -10,7 +10,7 @@ from tests.support.log import create_topic, publish, read, refused, value
 CLOCKS = re.compile(r"\b(now\(\)|(clock|statement|transaction)_timestamp|current_(time|date)|localtime)")
 
 
-def test_is_the_only_source_of_time() -> None:
+def test_the_clock_is_the_only_source_of_time() -> None:
     named = [
         path.name
         for path in sql_folder().rglob("*.sql")
@@ -19,13 +19,13 @@ def test_is_the_only_source_of_time() -> None:
     assert named == ["clock.sql"]
 
 
-async def test_moves_on_within_a_transaction(connection: asyncpg.Connection) -> None:
+async def test_the_clock_moves_on_within_a_transaction(connection: asyncpg.Connection) -> None:
     async with connection.transaction():
         first = await value(connection, "clock")
         assert await value(connection, "clock") > first
 
 
-async def test_takes_no_argument_and_no_setting_so_no_publisher_can_move_it(
+async def test_the_clock_takes_no_argument_and_no_setting_so_no_publisher_can_move_it(
     connection: asyncpg.Connection, publisher: asyncpg.Connection
 ) -> None:
     assert await connection.fetchval("select pronargs from pg_proc where oid = 'gapless.clock'::regproc") == 0
@@ -38,7 +38,7 @@ async def test_takes_no_argument_and_no_setting_so_no_publisher_can_move_it(
         )
 
 
-async def test_replaced_in_a_test_it_moves_the_time_of_everything(
+async def test_a_clock_that_a_test_replaced_moves_the_time_of_everything(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     await clock.move(timedelta(days=1000))

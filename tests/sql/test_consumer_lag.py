@@ -7,7 +7,7 @@ COLUMNS = ["topic", "subscription", "status", "partition_id", "position", "tip",
 COLUMNS += ["retrying", "dead"]
 
 
-async def test_has_a_row_for_each_group_and_partition(connection: asyncpg.Connection) -> None:
+async def test_consumer_lag_has_a_row_for_each_group_and_partition(connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=2)
     await create_topic(connection, "u")
     await publish_many(connection, 9, partition=0)

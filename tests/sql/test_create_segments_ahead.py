@@ -46,7 +46,7 @@ async def test_by_default_one_call_creates_20(connection: asyncpg.Connection) ->
     assert [await ahead(connection) for _ in range(3)] == [20, 1, 0]
 
 
-async def test_deleted_topics_get_none(connection: asyncpg.Connection) -> None:
+async def test_deleted_topics_get_no_segments_ahead(connection: asyncpg.Connection) -> None:
     await create_topic(connection, segment_events=1000)
     await publish_many(connection, 600)
     await call(connection, "delete_topic", topic="t")
@@ -68,7 +68,9 @@ async def test_a_topic_that_is_dropped_meanwhile_holds_up_no_other(
         assert await ahead(upkeep) == 1
 
 
-async def test_another_runner_gets_null_at_once(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_a_second_runner_of_create_segments_ahead_gets_null_at_once(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
     await create_topic(connection, segment_events=1000)
     await publish_many(connection, 600)
     first, second = await connect("first"), await connect("second")

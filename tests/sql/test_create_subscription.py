@@ -76,7 +76,7 @@ async def test_a_new_group_has_the_defaults_and_waits_for_what_comes(
     await counts_agree(connection)
 
 
-async def test_every_setting_is_kept(connection: asyncpg.Connection) -> None:
+async def test_every_setting_of_a_group_is_kept(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     subscription, _ = await put_group(connection, **OTHERS)
     assert {name: subscription[name] for name in OTHERS} == OTHERS
@@ -184,7 +184,7 @@ async def test_a_start_is_the_same_place_however_it_is_spelled(connection: async
         await put_group(connection, start={"at": "time", "time": "2026-01-31T12:00:00Z"})
 
 
-async def test_starts_at_the_earliest_event_after_a_trim(connection: asyncpg.Connection) -> None:
+async def test_a_group_starts_at_the_earliest_event_after_a_trim(connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=2)
     await publish_many(connection, 5, partition=0)
     await call(connection, "trim", topic="t", partition=0, before=3)
@@ -194,7 +194,7 @@ async def test_starts_at_the_earliest_event_after_a_trim(connection: asyncpg.Con
     await counts_agree(connection)
 
 
-async def test_starts_at_a_time(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_a_group_starts_at_a_time(connection: asyncpg.Connection, clock: Clock) -> None:
     await create_topic(connection, partitions=2)
     await publish_many(connection, 3, partition=0)
     await clock.move(timedelta(hours=1))
@@ -208,7 +208,9 @@ async def test_starts_at_a_time(connection: asyncpg.Connection, clock: Clock) ->
     assert await starts(connection, "new") == [6, 1]
 
 
-async def test_starts_at_offsets_of_each_partition_or_one_for_all(connection: asyncpg.Connection) -> None:
+async def test_a_group_starts_at_offsets_of_each_partition_or_one_for_all(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection, partitions=2)
     await publish_many(connection, 5, partition=0)
     await publish_many(connection, 2, partition=1)

@@ -8,13 +8,15 @@ from tests.support.keys import create_key, create_ticket, hashed
 from tests.support.log import call, refused
 
 
-async def test_returns_until_when_it_may_be_redeemed(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_create_ticket_returns_until_when_it_may_be_redeemed(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
     now = await clock.now()
     expires_at = await create_ticket(connection, seconds=30.0)
     assert timedelta(seconds=30) <= expires_at - now < timedelta(seconds=60)
 
 
-async def test_only_the_hash_is_stored(connection: asyncpg.Connection) -> None:
+async def test_only_the_hash_of_a_ticket_is_stored(connection: asyncpg.Connection) -> None:
     await create_ticket(connection, "secret ticket")
     (row,) = await connection.fetch("select * from gapless.stream_ticket")
     assert row["ticket_hash"] == hashed("secret ticket")

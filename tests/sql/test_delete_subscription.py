@@ -37,7 +37,7 @@ async def busy_group(connection: asyncpg.Connection, group: str = "g") -> asyncp
     return await claim(connection, 1, group)
 
 
-async def test_removes_everything_of_the_group_and_nothing_of_another(
+async def test_delete_subscription_removes_everything_of_the_group_and_nothing_of_another(
     connection: asyncpg.Connection,
 ) -> None:
     await create_topic(connection)
@@ -90,7 +90,9 @@ async def test_a_group_of_any_status_can_go(connection: asyncpg.Connection) -> N
     assert await call(connection, "list_subscriptions", topic="t") == []
 
 
-async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_delete_subscription_is_audited_and_heard(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
     await create_topic(connection)
     subscription_id = await create_group(connection)
     ear = await GroupEar(await connect("ear")).listen()
@@ -112,7 +114,7 @@ async def test_tokens_of_a_deleted_group_are_lost(connection: asyncpg.Connection
         await ack(connection, lease)
 
 
-async def test_waits_for_a_consumer_that_nacks_and_then_removes_its_dead_letter_too(
+async def test_delete_subscription_waits_for_a_nack_and_then_removes_its_dead_letter_too(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     await create_topic(connection)

@@ -54,7 +54,7 @@ async def test_a_second_call_and_an_unknown_topic_are_refused(connection: asyncp
         await delete(connection)
 
 
-async def test_other_topics_do_not_notice(connection: asyncpg.Connection) -> None:
+async def test_other_topics_do_not_notice_that_one_is_deleted(connection: asyncpg.Connection) -> None:
     for topic in ("t", "t2"):
         await create_topic(connection, topic)
         await publish(connection, f'"{topic}"', topic=topic, idempotency_key="k")

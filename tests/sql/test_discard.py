@@ -28,7 +28,9 @@ async def test_letters_are_given_up_and_stay_counted_and_listed(connection: asyn
     assert (entry["actor"], json.loads(entry["details"])["events"]) == ("ops", 2)
 
 
-async def test_nonsense_is_refused(connection: asyncpg.Connection) -> None:
+async def test_discard_refuses_letters_that_are_not_there_and_a_limit_of_none(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection)
     await create_group(connection)
     with refused("GP013", dead_letter_id=1):

@@ -187,7 +187,9 @@ async def test_detaching_is_a_transaction_of_its_own(connection: asyncpg.Connect
     assert await connection.fetchval(f"select count(*) from gapless.event_{topic_id}") == 1
 
 
-async def test_another_runner_gets_0_at_once(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_a_second_runner_of_drop_deleted_topics_gets_0_at_once(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
     await create_topic(connection)
     await call(connection, "delete_topic", topic="t")
     first, second = await connect("first"), await connect("second")

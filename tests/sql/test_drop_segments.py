@@ -125,7 +125,9 @@ async def test_a_deleted_topic_leaves_no_detached_table_behind(
     assert await tables(connection) == []
 
 
-async def test_another_runner_gets_null_at_once(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_a_second_runner_of_drop_segments_gets_null_at_once(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
     await create_kept(connection)
     await publish_many(connection, 1500)
     await trim(connection, 1001)

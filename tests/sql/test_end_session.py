@@ -8,7 +8,9 @@ async def end(connection: asyncpg.Connection, token: str) -> bool:
     return bool(await value(connection, "end_session", token_hash=hashed(token)))
 
 
-async def test_ends_one_session_with_its_tickets_and_nothing_else(connection: asyncpg.Connection) -> None:
+async def test_end_session_ends_one_session_with_its_tickets_and_nothing_else(
+    connection: asyncpg.Connection,
+) -> None:
     key = await create_key(connection)
     for token in ("s1", "s2"):
         await create_session(connection, token, key["key_id"], name=token)

@@ -20,7 +20,7 @@ async def epoch_of(dsn: str) -> str:
         await connection.close()
 
 
-async def test_is_12_characters_and_stays_the_same(connection: asyncpg.Connection) -> None:
+async def test_an_epoch_is_12_characters_and_stays_the_same(connection: asyncpg.Connection) -> None:
     first = await value(connection, "epoch")
     assert re.fullmatch("[0-9a-f]{12}", first)
     await create_topic(connection)

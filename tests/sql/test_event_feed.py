@@ -20,7 +20,7 @@ async def feed(connection: asyncpg.Connection, where: str = "true") -> list[asyn
     return rows
 
 
-async def test_shows_each_event_as_it_was_published(connection: asyncpg.Connection) -> None:
+async def test_event_feed_shows_each_event_as_it_was_published(connection: asyncpg.Connection) -> None:
     topic_id = await create_topic(connection)
     time = datetime(2020, 1, 1, tzinfo=UTC)
     given: dict[str, Any] = {
@@ -51,7 +51,7 @@ async def test_what_an_event_does_not_name_has_the_default_of_the_service(
     ]
 
 
-async def test_shows_neither_trimmed_events_nor_those_of_deleted_topics(
+async def test_event_feed_shows_neither_trimmed_events_nor_those_of_deleted_topics(
     connection: asyncpg.Connection,
 ) -> None:
     for topic in ("t", "gone"):

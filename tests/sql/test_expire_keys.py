@@ -24,7 +24,7 @@ async def test_without_keys_there_is_nothing_to_remove(connection: asyncpg.Conne
     assert await expire(connection) == 0
 
 
-async def test_removes_tickets_and_sessions_past_their_time_and_no_key(
+async def test_expire_keys_removes_tickets_and_sessions_past_their_time_and_no_key(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     await create_key(connection, "expired", expires_at=await clock.now() + timedelta(seconds=1))

@@ -7,7 +7,7 @@ from tests.support.wait import asleep
 HELD = "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"
 
 
-async def test_answers_the_buckets_that_were_granted_and_holds_nothing_of_the_others(
+async def test_fall_asleep_answers_the_buckets_granted_and_holds_nothing_of_the_others(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     keys = [await value(connection, "sleep_key", topic_id=1, partition=p) for p in range(4)]

@@ -165,7 +165,7 @@ async def test_unknown_names_and_cancelled_groups_are_refused(connection: asyncp
         await complete(connection, 1)
 
 
-async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_force_complete_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
     await create_topic(connection)
     await publish_many(connection, 3)
     subscription_id = await create_group(connection)
@@ -177,7 +177,7 @@ async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Con
     assert (await audited(connection))[1:] == [("force_complete", details)]
 
 
-async def test_waits_for_an_acknowledgement_in_flight_and_counts_it_once(
+async def test_force_complete_waits_for_an_acknowledgement_in_flight_and_counts_it_once(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     await create_topic(connection)

@@ -4,7 +4,9 @@ from tests.support.group_calls import claim, create_group, letters, reject
 from tests.support.log import call, create_topic, publish, read, refused
 
 
-async def test_has_everything_that_the_log_has_and_where_it_came_from(connection: asyncpg.Connection) -> None:
+async def test_a_dead_letter_has_everything_that_the_log_has_and_where_it_came_from(
+    connection: asyncpg.Connection,
+) -> None:
     topic_id = await create_topic(connection)
     await create_group(connection)
     await publish(

@@ -4,7 +4,7 @@ from tests.support.log import call, create_topic, refused
 from tests.support.subscriptions import create_group, get_group
 
 
-async def test_returns_the_group_of_that_name(connection: asyncpg.Connection) -> None:
+async def test_get_subscription_returns_the_group_of_that_name(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     subscription_id = await create_group(connection, max_attempts=3)
     await create_group(connection, "other")

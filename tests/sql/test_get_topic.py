@@ -3,7 +3,7 @@ import asyncpg
 from tests.support.log import call, create_topic, refused, topic_row
 
 
-async def test_returns_the_live_topic_of_that_name(connection: asyncpg.Connection) -> None:
+async def test_get_topic_returns_the_live_topic_of_that_name(connection: asyncpg.Connection) -> None:
     topic_id = await create_topic(connection, "t", partitions=3, description="x")
     await create_topic(connection, "t2")
     row = await topic_row(connection, "t")

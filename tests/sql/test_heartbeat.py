@@ -28,7 +28,9 @@ async def die(connection: asyncpg.Connection, clock: Clock) -> None:
     assert await value(connection, "sweep_subscriptions") == 1
 
 
-async def test_says_the_status_and_when_it_was_heard(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_heartbeat_says_the_status_and_when_it_was_heard(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
     await create_topic(connection)
     await create_group(connection)
     before = await clock.now()
@@ -59,7 +61,7 @@ async def test_a_clock_that_steps_back_moves_no_beat_back(
     assert (await heartbeat(connection))[2] == first
 
 
-async def test_keeps_a_group_alive_that_has_nothing_to_claim(
+async def test_a_heartbeat_keeps_a_group_alive_that_has_nothing_to_claim(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     await create_topic(connection)

@@ -7,7 +7,9 @@ from tests.support.log import create_topic, refused
 from tests.support.subscriptions import beat_at, claim, create_group
 
 
-async def test_is_null_for_a_group_that_was_never_heard_of(connection: asyncpg.Connection) -> None:
+async def test_the_last_heartbeat_is_null_for_a_group_that_was_never_heard_of(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection)
     await create_group(connection)
     assert await beat_at(connection) is None

@@ -14,7 +14,9 @@ async def actions(connection: asyncpg.Connection, **arguments: Any) -> list[tupl
     return [(row["action"], row["topic"], row["subscription"]) for row in rows]
 
 
-async def test_tells_who_changed_what_and_when(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_the_audit_tells_who_changed_what_and_when(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
     await create_topic(connection)
     await create_group(connection)
     await clock.move(timedelta(hours=1))
@@ -37,7 +39,9 @@ async def test_the_session_is_named_whatever_role_it_took(
     assert created["actor"] == await connection.fetchval("select session_user")
 
 
-async def test_lists_one_topic_or_one_group_also_when_they_are_gone(connection: asyncpg.Connection) -> None:
+async def test_the_audit_lists_one_topic_or_one_group_also_when_they_are_gone(
+    connection: asyncpg.Connection,
+) -> None:
     for topic in ("t", "u"):
         await create_topic(connection, topic)
         for group in ("g", "h"):

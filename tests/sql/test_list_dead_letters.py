@@ -55,7 +55,9 @@ async def test_a_page_ends_at_its_bytes_but_has_a_letter(connection: asyncpg.Con
     assert await page(max_bytes=10_000) == await page(max_bytes=None) == [1, 2, 3, 4, 5]
 
 
-async def test_nonsense_is_refused(connection: asyncpg.Connection) -> None:
+async def test_dead_letters_of_no_such_group_status_or_limit_are_refused(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection)
     with refused("GP010"):
         await letters(connection)
@@ -67,7 +69,7 @@ async def test_nonsense_is_refused(connection: asyncpg.Connection) -> None:
             await letters(connection, limit=limit)
 
 
-async def test_they_are_gone_with_their_group(connection: asyncpg.Connection) -> None:
+async def test_dead_letters_are_gone_with_their_group(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 2)

@@ -11,7 +11,7 @@ async def test_without_keys_the_list_is_empty(connection: asyncpg.Connection) ->
     assert await call(connection, "list_keys") == []
 
 
-async def test_lists_keys_by_name_also_expired_ones_but_no_revoked_ones_and_no_sessions(
+async def test_keys_are_listed_by_name_also_expired_ones_but_no_revoked_ones_and_no_sessions(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     for name in ("b", "a-b", "a.b", "a", "0", "gone"):

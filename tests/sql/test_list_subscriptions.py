@@ -17,7 +17,7 @@ async def test_without_groups_the_list_is_empty(connection: asyncpg.Connection) 
         await call(connection, "list_subscriptions", topic="u")
 
 
-async def test_lists_the_groups_of_the_topic_in_the_order_of_their_bytes(
+async def test_groups_of_a_topic_are_listed_in_the_order_of_their_bytes(
     connection: asyncpg.Connection,
 ) -> None:
     await create_topic(connection)
@@ -45,7 +45,7 @@ async def test_a_limit_below_one_lists_nothing(connection: asyncpg.Connection) -
     assert await names(connection, limit=0) == await names(connection, limit=-1) == []
 
 
-async def test_only_what_the_patterns_match_is_listed_and_pages_stay_full(
+async def test_only_groups_that_the_patterns_match_are_listed_and_pages_stay_full(
     connection: asyncpg.Connection,
 ) -> None:
     everything = ["a", "orders", "orders.eu", "orders.us", "ordersx", "x.orders", "z"]

@@ -51,7 +51,7 @@ async def test_by_default_a_page_holds_100(connection: asyncpg.Connection) -> No
     assert len(await names(connection)) == 100
 
 
-async def test_only_what_the_patterns_match_is_listed_and_pages_stay_full(
+async def test_only_topics_that_the_patterns_match_are_listed_and_pages_stay_full(
     connection: asyncpg.Connection,
 ) -> None:
     everything = ["a", "orders", "orders.eu", "orders.us", "ordersx", "x.orders", "z"]

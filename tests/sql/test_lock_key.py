@@ -11,7 +11,9 @@ async def key(connection: asyncpg.Connection, kind: int, topic_id: int, number: 
     return int(await value(connection, "lock_key", kind=kind, topic_id=topic_id, number=number))
 
 
-async def test_is_the_same_for_the_same_and_another_for_every_other(connection: asyncpg.Connection) -> None:
+async def test_lock_key_is_the_same_for_the_same_and_another_for_every_other(
+    connection: asyncpg.Connection,
+) -> None:
     named = list(product(range(2, 11), (0, 1, 2, LARGEST_TOPIC), (0, 1, 255)))
     named += [(1, 0, number) for number in (0, 1, 2**16, 2**32, 2**48 - 1)]
     keys = [await key(connection, *name) for name in named]

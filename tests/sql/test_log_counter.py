@@ -3,7 +3,9 @@ import asyncpg
 from tests.support.log import call, create_topic, publish_many, refused
 
 
-async def test_has_a_row_for_every_log_of_every_live_topic(connection: asyncpg.Connection) -> None:
+async def test_log_counter_has_a_row_for_every_log_of_every_live_topic(
+    connection: asyncpg.Connection,
+) -> None:
     assert await connection.fetch("select * from gapless.log_counter") == []
     for topic, partitions in (("a", 1), ("b", 3), ("gone", 2)):
         await create_topic(connection, topic, partitions=partitions)
@@ -27,7 +29,7 @@ async def test_a_subscriber_reads_it_and_a_publisher_does_not(
         await publisher.fetch("select * from gapless.log_counter")
 
 
-async def test_it_looks_only_at_the_logs_that_are_asked_for(connection: asyncpg.Connection) -> None:
+async def test_log_counter_looks_only_at_the_logs_that_are_asked_for(connection: asyncpg.Connection) -> None:
     await create_topic(connection, "many", partitions=256)
     await create_topic(connection, "one")
     plan = "\n".join(

@@ -17,7 +17,7 @@ async def feed(
         return rows
 
 
-async def test_shows_what_event_feed_shows_of_the_log(connection: asyncpg.Connection) -> None:
+async def test_log_feed_shows_what_event_feed_shows_of_the_log(connection: asyncpg.Connection) -> None:
     topic_id = await create_topic(connection, partitions=2)
     await publish(connection, "1", ids=["i"], sources=["/s"], keys=["k"], partition=1)
     await publish(connection, "2", "3", partition=1)
@@ -32,7 +32,7 @@ async def test_shows_what_event_feed_shows_of_the_log(connection: asyncpg.Connec
     assert await feed(connection, topic_id, 1, f"topic_id = {topic_id + 1}") == []
 
 
-async def test_shows_neither_trimmed_events_nor_those_of_deleted_topics(
+async def test_log_feed_shows_neither_trimmed_events_nor_those_of_deleted_topics(
     connection: asyncpg.Connection,
 ) -> None:
     kept, gone = [await create_topic(connection, topic) for topic in ("t", "gone")]
@@ -45,7 +45,7 @@ async def test_shows_neither_trimmed_events_nor_those_of_deleted_topics(
 
 
 @pytest.mark.parametrize("settings", [("", ""), ("1", ""), ("", "0")])
-async def test_shows_nothing_where_no_log_is_named(
+async def test_log_feed_shows_nothing_where_no_log_is_named(
     connection: asyncpg.Connection, settings: tuple[str, str]
 ) -> None:
     await create_topic(connection)
@@ -54,7 +54,7 @@ async def test_shows_nothing_where_no_log_is_named(
     assert await feed(connection, *settings) == []
 
 
-async def test_looks_up_topic_and_start_once_where_statistics_are_missing(
+async def test_log_feed_looks_up_topic_and_start_once_where_statistics_are_missing(
     connection: asyncpg.Connection,
 ) -> None:
     topic_id = await create_topic(connection)

@@ -46,7 +46,7 @@ async def test_sums_the_partitions_of_topics_and_groups(connection: asyncpg.Conn
         assert [sum(one[name] for one in found) for name in COLUMNS[5:]] == list(row[5:])
 
 
-async def test_tells_the_age_of_the_oldest_event_that_can_be_claimed(
+async def test_measure_tells_the_age_of_the_oldest_event_that_can_be_claimed(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     await create_topic(connection)
@@ -65,7 +65,7 @@ async def test_tells_the_age_of_the_oldest_event_that_can_be_claimed(
     assert await age() is None
 
 
-async def test_leaves_out_the_newest_beyond_its_limits(connection: asyncpg.Connection) -> None:
+async def test_measure_leaves_out_the_newest_beyond_its_limits(connection: asyncpg.Connection) -> None:
     for name, partitions in (("a", 1), ("b", 4), ("c", 1)):
         await create_topic(connection, name, partitions=partitions)
         await create_group(connection, topic=name)

@@ -24,7 +24,7 @@ async def test_what_failed_comes_again_and_the_deliveries_are_counted(connection
     assert [letter["attempts"] for letter in await letters(connection)] == [3, 3, 3]
 
 
-async def test_waits_as_long_as_asked(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_what_is_nacked_waits_as_long_as_asked(connection: asyncpg.Connection, clock: Clock) -> None:
     await create_topic(connection)
     await create_group(connection, ordering="none")
     await publish_many(connection, 2)

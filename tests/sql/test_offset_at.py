@@ -119,6 +119,8 @@ async def test_a_wrong_argument_is_refused(connection: asyncpg.Connection) -> No
         await offset_at(connection, None)
 
 
-async def test_a_subscriber_may_ask(connection: asyncpg.Connection, subscriber: asyncpg.Connection) -> None:
+async def test_a_subscriber_may_ask_for_the_offset_at_a_time(
+    connection: asyncpg.Connection, subscriber: asyncpg.Connection
+) -> None:
     await create_topic(connection)
     assert await offset_at(subscriber, LONG_AGO) == 1

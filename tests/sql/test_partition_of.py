@@ -6,12 +6,14 @@ from tests.support.log import value
 KNOWN = {("", 256): 109, ("a", 4): 1, ("key", 7): 6, ("clé", 256): 51, ("🙂", 256): 118}
 
 
-async def test_stays_the_same_for_ever(connection: asyncpg.Connection) -> None:
+async def test_the_partition_of_a_key_stays_the_same_for_ever(connection: asyncpg.Connection) -> None:
     found = {name: await value(connection, "partition_of", key=name[0], partitions=name[1]) for name in KNOWN}
     assert found == KNOWN
 
 
-async def test_does_not_depend_on_the_collation(connection: asyncpg.Connection) -> None:
+async def test_the_partition_of_a_key_does_not_depend_on_the_collation(
+    connection: asyncpg.Connection,
+) -> None:
     assert await connection.fetchval(
         "select gapless.partition_of('clé' collate \"C\", 256) ="
         " gapless.partition_of('clé' collate \"POSIX\", 256)"
@@ -29,7 +31,7 @@ async def test_lies_between_0_and_partitions_minus_1(connection: asyncpg.Connect
     assert wrong == 0
 
 
-async def test_spreads_keys_evenly(connection: asyncpg.Connection) -> None:
+async def test_partition_of_spreads_keys_evenly(connection: asyncpg.Connection) -> None:
     counts = await connection.fetch(
         "select count(*) from generate_series(1, 16000) k group by gapless.partition_of('k' || k, 16)"
     )

@@ -87,7 +87,7 @@ async def test_unknown_names_and_a_reason_that_is_too_long_are_refused(
     assert (await pause(connection, "r" * 1000))["status"] == "PAUSED"
 
 
-async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_pause_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
     await create_topic(connection)
     subscription_id = await create_group(connection)
     ear = await GroupEar(await connect("ear")).listen()
@@ -97,7 +97,7 @@ async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Con
     assert (await audited(connection))[1:] == [("pause", {"reason": "a"}), ("pause", {"reason": "b"})]
 
 
-async def test_does_not_wait_for_consumers(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_pause_does_not_wait_for_consumers(connection: asyncpg.Connection, connect: Connect) -> None:
     await create_topic(connection)
     await publish_many(connection, 1)
     await create_group(connection)

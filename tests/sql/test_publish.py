@@ -59,7 +59,7 @@ async def test_what_was_published_comes_back_byte_for_byte(connection: asyncpg.C
     assert await contents(connection) == TEXTS
 
 
-async def test_every_attribute_is_kept(connection: asyncpg.Connection) -> None:
+async def test_every_attribute_of_an_event_is_kept(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     time = datetime(2015, 9, 12, 0, 46, 58, 771000, UTC)
     given: dict[str, Any] = {

@@ -68,7 +68,7 @@ async def test_events_of_one_transaction_keep_their_order(connection: asyncpg.Co
     assert await contents(connection, partition=tips["partition_id"]) == [str(n) for n in range(50)]
 
 
-async def test_they_are_contiguous_whatever_commits_meanwhile(
+async def test_staged_events_are_contiguous_whatever_commits_meanwhile(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     await create_topic(connection)
@@ -82,7 +82,7 @@ async def test_they_are_contiguous_whatever_commits_meanwhile(
     ]
 
 
-async def test_every_attribute_is_kept(connection: asyncpg.Connection) -> None:
+async def test_every_attribute_of_a_staged_event_is_kept(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     given: dict[str, Any] = {
         "key": "k",

@@ -11,7 +11,7 @@ async def offsets(connection: asyncpg.Connection, **arguments: Any) -> list[int]
     return [event["log_offset"] for event in await read(connection, **arguments)]
 
 
-async def test_reads_from_an_offset_on_in_order(connection: asyncpg.Connection) -> None:
+async def test_read_events_reads_from_an_offset_on_in_order(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await publish_many(connection, 10)
     assert await offsets(connection, offset=1) == list(range(1, 11))
@@ -19,7 +19,7 @@ async def test_reads_from_an_offset_on_in_order(connection: asyncpg.Connection) 
     assert await offsets(connection, offset=10) == [10]
 
 
-async def test_is_empty_beyond_the_tip(connection: asyncpg.Connection) -> None:
+async def test_read_events_is_empty_beyond_the_tip(connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=2)
     assert await offsets(connection) == []
     await publish(connection, "1", partition=0)
@@ -28,7 +28,7 @@ async def test_is_empty_beyond_the_tip(connection: asyncpg.Connection) -> None:
     assert await offsets(connection, partition=1) == []
 
 
-async def test_reads_at_most_the_limit(connection: asyncpg.Connection) -> None:
+async def test_read_events_reads_at_most_the_limit(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await publish_many(connection, 150)
     for limit in (0, 1, 2, 149, 150, 151, 2**31 - 1):
@@ -50,7 +50,9 @@ async def test_pages_of_every_size_meet_over_the_borders_of_segments(connection:
         assert found == list(range(1, 3011))
 
 
-async def test_reads_about_so_many_bytes_but_always_one_event(connection: asyncpg.Connection) -> None:
+async def test_read_events_reads_about_so_many_bytes_but_always_one_event(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection)
     hundred = '"' + "x" * 98 + '"'
     await publish(connection, *[hundred] * 10)
@@ -88,7 +90,7 @@ async def test_an_unknown_topic_or_partition_is_refused(connection: asyncpg.Conn
         await call(connection, "read_events", topic="t", partition=None, offset=1)
 
 
-async def test_no_offset_is_refused(connection: asyncpg.Connection) -> None:
+async def test_a_read_without_an_offset_is_refused(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     with refused("GP003", field="offset"):
         await call(connection, "read_events", topic="t", partition=0, offset=None)

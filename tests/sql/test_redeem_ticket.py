@@ -11,7 +11,7 @@ from tests.support.log import call
 from tests.support.wait import until_blocked
 
 
-async def test_works_once_and_tells_what_it_is_for(connection: asyncpg.Connection) -> None:
+async def test_a_ticket_works_once_and_tells_what_it_is_for(connection: asyncpg.Connection) -> None:
     key = await create_key(connection)
     await create_ticket(connection, "t", key["key_id"], topics=["a", "b"])
     await create_ticket(connection, "u", None, name="jwt:alice", topics=["a"], subscription="g")
@@ -35,7 +35,7 @@ async def test_of_two_at_once_one_gets_it(connection: asyncpg.Connection, connec
     assert await late is None
 
 
-async def test_a_late_one_is_nothing(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_a_ticket_that_comes_late_opens_nothing(connection: asyncpg.Connection, clock: Clock) -> None:
     for ticket in ("in time", "late"):
         await create_ticket(connection, ticket, seconds=30.0)
     await clock.move(timedelta(seconds=20))
@@ -44,7 +44,7 @@ async def test_a_late_one_is_nothing(connection: asyncpg.Connection, clock: Cloc
     assert await redeem(connection, "late") is None
 
 
-async def test_what_it_opens_ends_with_its_key_or_before(
+async def test_what_a_ticket_opens_ends_with_its_key_or_before(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     now = await clock.now()

@@ -124,7 +124,7 @@ async def test_what_fails_again_is_one_dead_letter_with_its_whole_history(
     assert [e["reason"] for e in json.loads(letter["errors"])] == ["r1", "again 1", "again 2"]
 
 
-async def test_it_is_audited(connection: asyncpg.Connection) -> None:
+async def test_redrive_is_audited(connection: asyncpg.Connection) -> None:
     await dead(connection, 2)
     await redrive(connection, key="nobody")
     await redrive(connection, actor="ops")

@@ -4,7 +4,9 @@ from tests.support.group_calls import ack, claim, create_group, letters, reject,
 from tests.support.log import create_topic, publish_many, refused
 
 
-async def test_goes_to_the_dead_letters_whatever_attempts_are_left(connection: asyncpg.Connection) -> None:
+async def test_what_is_rejected_goes_to_the_dead_letters_whatever_attempts_are_left(
+    connection: asyncpg.Connection,
+) -> None:
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 4, transaction_ids=[None, "a", "a", None], keys=["k1", "k2", "k2", None])

@@ -9,7 +9,7 @@ from tests.support.log import create_topic, publish_many, refused, value
 
 
 @pytest.mark.parametrize("ordering", ["partition", "key", "none"])
-async def test_s55_gives_back_at_once_what_is_not_acked_and_counts_no_delivery(
+async def test_s55_release_gives_back_at_once_what_is_not_acked_and_counts_no_delivery(
     connection: asyncpg.Connection, ordering: str
 ) -> None:
     await create_topic(connection)

@@ -3,18 +3,18 @@ import asyncpg
 from tests.support.log import contents, create_topic, publish, value
 
 
-async def test_returns_the_new_epoch_of_the_logs(connection: asyncpg.Connection) -> None:
+async def test_renew_epoch_returns_the_new_epoch_of_the_logs(connection: asyncpg.Connection) -> None:
     before = await value(connection, "epoch")
     renewed = await value(connection, "renew_epoch")
     assert renewed != before
     assert await value(connection, "epoch") == renewed
 
 
-async def test_each_call_gives_another(connection: asyncpg.Connection) -> None:
+async def test_each_renewal_gives_another_epoch(connection: asyncpg.Connection) -> None:
     assert len({await value(connection, "renew_epoch") for _ in range(5)}) == 5
 
 
-async def test_the_logs_stay_as_they_are(connection: asyncpg.Connection) -> None:
+async def test_renew_epoch_leaves_the_logs_as_they_are(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await publish(connection, "1", idempotency_key="k")
     await value(connection, "renew_epoch")

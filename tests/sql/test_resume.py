@@ -25,7 +25,7 @@ async def resume(connection: asyncpg.Connection) -> asyncpg.Record:
     return (await call(connection, "resume", topic="t", group="g"))[0]
 
 
-async def test_goes_on_where_it_was(connection: asyncpg.Connection) -> None:
+async def test_a_resumed_group_goes_on_where_it_was(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await publish_many(connection, 3)
     await create_group(connection)
@@ -68,7 +68,7 @@ async def test_an_unknown_topic_or_group_is_not_found(connection: asyncpg.Connec
         await resume(connection)
 
 
-async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_resume_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect) -> None:
     await create_topic(connection)
     subscription_id = await create_group(connection)
     await pause(connection)

@@ -80,7 +80,9 @@ async def test_of_a_lease_only_what_the_log_still_has_is_needed(connection: asyn
     assert await floor(connection, topic_id) == 7
 
 
-async def test_only_active_and_paused_groups_hold_anything(connection: asyncpg.Connection) -> None:
+async def test_only_active_and_paused_groups_hold_events_back_from_retention(
+    connection: asyncpg.Connection,
+) -> None:
     topic_id = await create_topic(connection)
     await publish_many(connection, 10)
     await create_group(connection)

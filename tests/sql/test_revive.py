@@ -108,7 +108,7 @@ async def test_a_lease_that_is_still_open_is_acked_before_and_after(
     await counts_agree(connection)
 
 
-async def test_is_audited_and_heard_and_clears_the_reason(
+async def test_revive_is_audited_and_heard_and_clears_the_reason(
     connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:
     await dead_group(connection, clock)
@@ -138,7 +138,7 @@ async def test_of_many_claims_at_once_one_revives(
     await counts_agree(connection)
 
 
-async def test_waits_for_a_trim_in_flight_and_counts_what_it_took(
+async def test_revive_waits_for_a_trim_in_flight_and_counts_what_it_took(
     connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:
     await dead_group(connection, clock)

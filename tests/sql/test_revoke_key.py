@@ -9,7 +9,9 @@ from tests.support.log import call, refused, value
 from tests.support.wait import until_blocked
 
 
-async def test_ends_a_key_with_its_sessions_and_all_their_tickets(connection: asyncpg.Connection) -> None:
+async def test_revoke_key_ends_a_key_with_its_sessions_and_all_their_tickets(
+    connection: asyncpg.Connection,
+) -> None:
     key, other = await create_key(connection, "k"), await create_key(connection, "other")
     for name, parent in (("s1", key), ("s2", key), ("kept", other)):
         await create_session(connection, name, parent["key_id"], name=f"session:{name}")

@@ -44,7 +44,7 @@ async def test_everything_from_there_on_is_delivered_again(connection: asyncpg.C
     await counts_agree(connection)
 
 
-async def test_it_says_how_many_dead_letters_it_removes(connection: asyncpg.Connection) -> None:
+async def test_seek_says_how_many_dead_letters_it_removes(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 5)
@@ -164,7 +164,7 @@ async def test_one_place_that_is_refused_moves_no_partition(connection: asyncpg.
     assert await contents_of(connection) == before
 
 
-async def test_open_leases_are_fenced(connection: asyncpg.Connection) -> None:
+async def test_seek_fences_open_leases(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await publish_many(connection, 10)
     await create_group(connection, ordering="none")
@@ -269,7 +269,7 @@ async def test_an_unknown_topic_or_group_is_not_found(connection: asyncpg.Connec
         await seek(connection, "latest")
 
 
-async def test_is_audited_and_heard_unless_it_is_dry(
+async def test_seek_is_audited_and_heard_unless_it_is_dry(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     await create_topic(connection, partitions=2)
@@ -283,7 +283,7 @@ async def test_is_audited_and_heard_unless_it_is_dry(
     assert (await audited(connection))[1:] == [("seek", details)]
 
 
-async def test_waits_for_a_claim_in_flight_and_fences_its_lease(
+async def test_seek_waits_for_a_claim_in_flight_and_fences_its_lease(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     await create_topic(connection)
@@ -317,7 +317,7 @@ async def test_an_acknowledgement_that_waits_for_a_seek_finds_its_lease_lost(
     await counts_agree(connection)
 
 
-async def test_waits_for_a_trim_in_flight_and_sees_it(
+async def test_seek_waits_for_a_trim_in_flight_and_sees_it(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     topic_id = await create_topic(connection)

@@ -354,7 +354,7 @@ async def test_a_group_that_is_broken_keeps_no_other_from_being_swept(
     assert [(await position(connection, group))["in_flight"] for group in ("broken", "g")] == [1, 0]
 
 
-async def test_never_walks_what_it_removed_before_while_an_old_transaction_keeps_it(
+async def test_a_sweep_never_walks_what_it_removed_before_while_an_old_transaction_keeps_it(
     connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:
     await create_topic(connection)

@@ -72,7 +72,9 @@ async def test_without_a_timeout_or_while_it_is_not_active_no_group_dies(
     assert await sweep(connection) == 0
 
 
-async def test_is_audited_and_heard(connection: asyncpg.Connection, connect: Connect, clock: Clock) -> None:
+async def test_the_death_of_a_group_is_audited_and_heard(
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
+) -> None:
     await create_topic(connection)
     subscription_id = await create_group(connection, heartbeat_timeout_seconds=60)
     ear = await GroupEar(await connect("ear")).listen()

@@ -12,7 +12,7 @@ async def trim(connection: asyncpg.Connection, before: int | None, partition: in
     return int(await value(connection, "trim", topic="t", partition=partition, before=before))
 
 
-async def test_makes_what_lies_before_unreadable_and_returns_the_earliest(
+async def test_trim_makes_what_lies_before_unreadable_and_returns_the_earliest(
     connection: asyncpg.Connection,
 ) -> None:
     await create_topic(connection, partitions=2)
@@ -26,13 +26,13 @@ async def test_makes_what_lies_before_unreadable_and_returns_the_earliest(
     assert await bounds(connection, partition=1) == (1, 10)
 
 
-async def test_only_ever_moves_forward(connection: asyncpg.Connection) -> None:
+async def test_trim_only_ever_moves_forward(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await publish_many(connection, 10)
     assert [await trim(connection, before) for before in (1, 5, 5, 3, 1, 6)] == [1, 5, 5, 5, 5, 6]
 
 
-async def test_moves_to_tip_plus_one_at_most(connection: asyncpg.Connection) -> None:
+async def test_trim_moves_to_tip_plus_one_at_most(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     assert await trim(connection, 100) == 1
     await publish_many(connection, 3)

@@ -22,7 +22,7 @@ async def test_sleeps_no_longer_on_the_buckets_that_are_named_and_on_the_others_
                 assert await connection.fetchval("select pg_try_advisory_xact_lock($1)", lock) is free
 
 
-async def test_other_sessions_go_on_sleeping(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_wake_up_leaves_other_sessions_asleep(connection: asyncpg.Connection, connect: Connect) -> None:
     topic_id = await create_topic(connection)
     one, other = [await Ear(await connect(name)).listen() for name in ("one", "other")]
     await other.heard()
@@ -33,7 +33,7 @@ async def test_other_sessions_go_on_sleeping(connection: asyncpg.Connection, con
     assert await other.heard() == [f"{topic_id}:0"]
 
 
-async def test_without_buckets_nothing_changes(
+async def test_wake_up_without_buckets_changes_nothing(
     connection: asyncpg.Connection, subscriber: asyncpg.Connection, keys: list[int]
 ) -> None:
     await subscriber.fetch("select gapless.fall_asleep($1)", keys)

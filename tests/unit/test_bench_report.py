@@ -36,7 +36,7 @@ def page(*figures: Figure, **left_out: str) -> Page:
     return Page(as_page(figures, MACHINE, left_out))
 
 
-def test_names_are_text_wherever_they_stand() -> None:
+def test_names_are_text_wherever_they_stand_in_the_report() -> None:
     hostile, plain = page(figure(HOSTILE, limit=0.9), spark=HOSTILE), page(figure("x", limit=0.9), spark="x")
     assert hostile.tags == plain.tags
     assert hostile.attributes == plain.attributes
@@ -44,7 +44,7 @@ def test_names_are_text_wherever_they_stand() -> None:
     assert said.count(HOSTILE) == "".join(page(figure("☃", limit=0.9), spark="☃").texts).count("☃") + 1
 
 
-def test_it_needs_nothing_else() -> None:
+def test_the_report_needs_no_other_file() -> None:
     found = page(figure())
     assert not {"script", "link", "img", "iframe", "object"} & set(found.tags)
     assert not {"src", "href", "xlink:href", "action"} & {name for name, _ in found.attributes}

@@ -156,5 +156,5 @@ def test_the_requests_transaction_is_every_events() -> None:
     assert refused == [(1, "transaction_conflict", ""), (2, "control_character", "/key")]
 
 
-def test_every_code_is_explained() -> None:
+def test_every_code_of_a_refused_event_is_explained() -> None:
     assert set(MEANINGS) == set(Refusal)

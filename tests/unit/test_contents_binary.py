@@ -157,7 +157,7 @@ def test_s80_control_characters_do_not_come_in_by_percent_encoding() -> None:
 
 
 @pytest.mark.parametrize("name", ["ce_id", "ce_source", "ce_type"])
-def test_required_attributes_are_required(name: str) -> None:
+def test_a_binary_event_without_a_required_attribute_is_refused(name: str) -> None:
     headers = {given: value for given, value in REQUIRED.items() if given != name}
     assert problems(b"1", more=headers) == [(0, "invalid_attribute", f"/{name[3:]}")]
     assert refused(**{name: ""}) == [(0, "invalid_attribute", f"/{name[3:]}")]
@@ -180,7 +180,7 @@ def test_what_the_body_and_its_type_say_is_not_said_twice() -> None:
     assert refused(CE_ID="2") == [(0, "invalid_attribute", "/id")]
 
 
-def test_the_body_is_limited() -> None:
+def test_the_body_of_a_binary_event_is_limited() -> None:
     assert refused(b"x" * (1024 * 1024 + 1), "text/plain") == [(0, "event_too_large", "/data")]
     assert event(b"x" * 1024 * 1024, "text/plain").data_bytes is not None
 

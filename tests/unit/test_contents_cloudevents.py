@@ -112,14 +112,14 @@ def test_s54_null_is_data_and_no_data_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["id", "source", "type", "specversion"])
-def test_required_attributes_are_required(name: str) -> None:
+def test_an_event_without_a_required_attribute_is_refused(name: str) -> None:
     assert refused(**{name: None}) == [(0, "invalid_attribute", f"/{name}")]
     assert refused(**{name: ""}) == [(0, "invalid_attribute", f"/{name}")]
     assert refused(**{name: 1}) == [(0, "wrong_type", f"/{name}")]
 
 
 @pytest.mark.parametrize("version", ["0.3", "1", "1.1", "1.0 ", "2.0"])
-def test_other_versions_are_refused(version: str) -> None:
+def test_other_versions_of_cloudevents_are_refused(version: str) -> None:
     assert refused(specversion=version) == [(0, "invalid_attribute", "/specversion")]
 
 
@@ -134,12 +134,12 @@ def test_names_of_attributes_may_be_longer_than_advised() -> None:
 
 
 @pytest.mark.parametrize("name", ["partitionkey", "transactionid", "subject", "datacontenttype"])
-def test_texts_are_not_empty(name: str) -> None:
+def test_attributes_that_are_texts_are_not_empty(name: str) -> None:
     assert refused(**{name: ""}) == [(0, "invalid_attribute", f"/{name}")]
 
 
 @pytest.mark.parametrize("value", [1, True, []])
-def test_texts_are_texts(value: Any) -> None:
+def test_attributes_that_are_texts_take_nothing_else(value: Any) -> None:
     for name in ("partitionkey", "transactionid", "subject", "datacontenttype", "time", "data_base64"):
         assert (0, "wrong_type", f"/{name}") in refused(**{name: value})
 

@@ -130,7 +130,7 @@ async def test_a_body_without_a_length_has_no_chunks_in_http_1_0() -> None:
 
 
 @pytest.mark.parametrize("header", [(b"x", b"a\r\nset-cookie: b"), (b"x", b"a\nb"), (b"x\r", b"a")])
-async def test_no_header_makes_two(header: tuple[bytes, bytes]) -> None:
+async def test_no_header_of_an_answer_makes_two(header: tuple[bytes, bytes]) -> None:
     answer = Answer()
     with pytest.raises(RuntimeError, match="line"):
         await answer.start(header, (b"content-length", b"0"))

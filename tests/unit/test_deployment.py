@@ -277,7 +277,7 @@ def test_alerts_fire_when_they_should(
 
 @pytest.mark.parametrize("analyze", _installed("systemd-analyze"))
 @pytest.mark.parametrize("unit", ["gapless@.service", "gapless-migrate.service"])
-def test_the_units_expose_little(analyze: str, unit: str) -> None:
+def test_the_systemd_units_expose_little(analyze: str, unit: str) -> None:
     """2.0 of 10 at most; systemd calls that OK, and a unit without any of these settings has 9.6."""
     file = DOCKER / "systemd" / unit
     said = _run(analyze, "security", "--offline=true", "--threshold=20", "--no-pager", file)
@@ -292,7 +292,7 @@ def test_alerts_say_what_to_do() -> None:
         assert set(rule["annotations"]) == {"summary", "description"}
 
 
-def test_the_dashboard_is_whole() -> None:
+def test_the_grafana_dashboard_is_whole() -> None:
     board = json.loads(DASHBOARD.read_text())
     panels = [panel for panel in board["panels"] if panel["type"] != "row"]
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])

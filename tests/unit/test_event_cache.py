@@ -97,7 +97,7 @@ async def test_what_the_log_does_not_have_any_more_is_not_made_up() -> None:
     assert await cache_of(Log(tip=5)).items(TOPIC, 0, [Run(4, 6)]) is None
 
 
-async def test_logs_are_kept_apart() -> None:
+async def test_events_of_different_logs_are_kept_apart() -> None:
     log = Log()
     cache = cache_of(log)
     cache.put(TOPIC, 1, [event(1)])

@@ -27,7 +27,7 @@ def test_the_verdict_the_flaws_and_the_judge_agree(document: bytes, depth: int) 
 
 @settings(max_examples=25)
 @given(document=st.lists(documents, min_size=20, max_size=30), depth=st.integers(8, 16))
-def test_they_agree_on_long_texts_too(document: list[bytes], depth: int) -> None:
+def test_both_gates_agree_on_long_texts_too(document: list[bytes], depth: int) -> None:
     text = b"[" + b",".join(document) + b"]"
     expected = judge(text, depth)
     assert {flaw.code for flaw in flaws(text, depth)} == expected
@@ -37,7 +37,7 @@ def test_they_agree_on_long_texts_too(document: list[bytes], depth: int) -> None
 @pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("fraction", [0, 1, 2, 30, 31, 133, 199, 399, 400])
 @pytest.mark.parametrize("whole", [1, 2, 30, 31, 132, 133, 134, 200, 399, 400, 401])
-def test_they_agree_on_every_size_of_number(whole: int, fraction: int, sign: str) -> None:
+def test_both_gates_agree_on_every_size_of_number(whole: int, fraction: int, sign: str) -> None:
     mantissa = sign + "7" * whole + ("." + "3" * fraction if fraction else "")
     powers = [0, 9, 10, 99, 100, 101, *range(196, 204), *range(263, 271), *range(355, 405), 999, 1000, 99999]
     exponents = [f"{e}{power}" for e in ("e", "E+", "e-", "e0", "E-000") for power in powers]
@@ -52,7 +52,7 @@ def test_they_agree_on_every_size_of_number(whole: int, fraction: int, sign: str
             assert {flaw.code for flaw in flaws(document, 1)} == expected, document
 
 
-def test_they_agree_on_every_short_row_of_escapes() -> None:
+def test_both_gates_agree_on_every_short_row_of_escapes() -> None:
     pieces = [
         "\\\\",
         '\\"',
@@ -74,7 +74,7 @@ def test_they_agree_on_every_short_row_of_escapes() -> None:
             assert {flaw.code for flaw in flaws(document, 1)} == expected, document
 
 
-def test_they_agree_on_every_small_tree_of_arrays() -> None:
+def test_both_gates_agree_on_every_small_tree_of_arrays() -> None:
     for tree in _trees(6):
         for text in ("", '"]["', '"[","]]"'):
             document = _written(tree, text).encode()

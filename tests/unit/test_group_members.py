@@ -484,7 +484,9 @@ async def test_a_beat_notices_that_the_name_belongs_to_another_group(
     assert len(database.asked) == asked
 
 
-async def test_waits_go_on_with_the_group_that_has_the_name_now(database: Database, claims: Claims) -> None:
+async def test_waiting_claims_go_on_with_the_group_that_has_the_name_now(
+    database: Database, claims: Claims
+) -> None:
     options = ClaimOptions(member="m", max_events=2, max_bytes=1000)
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
 

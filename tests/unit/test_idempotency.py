@@ -30,7 +30,7 @@ def test_a_key_is_a_quoted_string_or_a_bare_word(header: str, key: str) -> None:
         *(r'"a\b"', r'"a\"', '"é"', "é", '"a\tb"', "a\x00", '"a\x7f"', '"a\nb"', "k" * 256, f'"{"k" * 256}"'),
     ],
 )
-def test_anything_else_is_refused(header: str) -> None:
+def test_what_is_no_idempotency_key_is_refused(header: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         parse_key(header)
     assert refused.value.extra["field"] == "Idempotency-Key"

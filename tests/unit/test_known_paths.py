@@ -46,7 +46,9 @@ async def answer(app: Any, method: str, path: str, root_path: str = "") -> tuple
     "path", ["/topics/a", "/topics/b", "/keys/a", "/topics", "/topics/" + "a" * LONGEST_PATH]
 )
 @pytest.mark.parametrize("root_path", ["", "/below"])
-async def test_it_answers_as_the_router_does_each_time(method: str, path: str, root_path: str) -> None:
+async def test_known_paths_answer_as_the_router_does_each_time(
+    method: str, path: str, root_path: str
+) -> None:
     router = Router(ROUTES)
     known = KnownPaths(router)
     for _ in range(3):

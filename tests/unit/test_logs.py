@@ -173,7 +173,7 @@ def test_warnings_of_python_go_the_same_way(out: io.StringIO) -> None:
     assert "old" in only(out)["event"]
 
 
-def test_the_level_holds(out: io.StringIO) -> None:
+def test_lines_below_the_level_are_not_written(out: io.StringIO) -> None:
     configure("json", "warning", out=out)
     structlog.get_logger().info("quiet")
     assert out.getvalue() == ""

@@ -32,7 +32,7 @@ def test_the_same_reason_is_told_at_once_and_then_every_half_minute(told: Told, 
         ticking.time += 1
 
 
-def test_another_reason_is_told_at_once(told: Told, ticking: Ticking) -> None:
+def test_another_reason_of_an_outage_is_told_at_once(told: Told, ticking: Ticking) -> None:
     for reason in ("refused", "starting up", "refused", "starting up"):
         told.outage.failed(reason)
         ticking.time += 1
@@ -40,7 +40,7 @@ def test_another_reason_is_told_at_once(told: Told, ticking: Ticking) -> None:
     assert told.outage.reason == "starting up"
 
 
-def test_its_end_is_told_once(told: Told) -> None:
+def test_the_end_of_an_outage_is_told_once(told: Told) -> None:
     told.outage.worked()
     assert told.lines == []
     told.outage.failed("refused")

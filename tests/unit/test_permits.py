@@ -3,7 +3,7 @@
 from app.live.permits import Permits
 
 
-def test_the_end_is_told_once_and_to_nobody_else() -> None:
+def test_the_end_of_a_permit_is_told_once_and_to_nobody_else() -> None:
     permits = Permits()
     valid = {"a": True, "b": True}
     told: list[str] = []
@@ -19,7 +19,7 @@ def test_the_end_is_told_once_and_to_nobody_else() -> None:
         assert told == ["a"]
 
 
-def test_what_is_over_is_not_told() -> None:
+def test_a_permit_that_is_over_tells_no_end() -> None:
     permits = Permits()
     told: list[str] = []
     with permits.held(lambda: False, lambda: told.append("a")):
@@ -28,7 +28,7 @@ def test_what_is_over_is_not_told() -> None:
     assert told == []
 
 
-def test_an_end_may_begin_something_new() -> None:
+def test_the_end_of_a_permit_may_begin_another_one() -> None:
     permits = Permits()
     told: list[str] = []
     new = permits.held(lambda: False, lambda: told.append("new"))

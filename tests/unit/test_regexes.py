@@ -154,12 +154,12 @@ def seconds_of(use: Use, text: Any) -> float:
 USES = list(uses())
 
 
-def test_all_are_found() -> None:
+def test_all_regexes_of_the_code_are_found() -> None:
     assert len(USES) > 40
     assert {use.place.split(".")[0] for use in USES} == {"app", "spark"}
 
 
-def test_the_search_finds_what_is_slow() -> None:
+def test_the_search_for_worst_cases_finds_what_is_slow() -> None:
     for slow, method in (("(a+)+$", "match"), (r"\s*,", "search"), ("(a|a)*b", "match"), (r"//\S*@", "sub")):
         use = Use("here", re.compile(slow), method)
         if method == "match":

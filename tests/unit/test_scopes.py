@@ -116,7 +116,7 @@ ALLOWED = [
 
 
 @pytest.mark.parametrize(("scopes", "verb", "topic", "group", "allowed"), ALLOWED)
-def test_what_a_scope_allows(
+def test_a_scope_allows_what_is_listed_and_no_more(
     scopes: list[str], verb: str, topic: str | None, group: str | None, allowed: bool
 ) -> None:
     assert identity(*scopes).allows(verb, topic, group) is allowed

@@ -54,11 +54,11 @@ def test_half_of_what_jwts_need_is_refused_by_name(lacking: str) -> None:
         assert f"GAPLESS_{lacking.upper()}" in refused(**{**JWT, lacking: missing})
 
 
-def test_an_algorithm_alone_is_half_of_it_too() -> None:
+def test_an_algorithm_alone_is_half_of_what_jwts_need_too() -> None:
     assert "GAPLESS_JWT_ISSUER" in refused(jwt_algorithms=["RS256"])
 
 
-def test_keys_come_from_one_place() -> None:
+def test_keys_of_jwts_come_from_one_place() -> None:
     assert "not both" in refused(**JWT, jwt_jwks_file="keys.json")
 
 
@@ -86,7 +86,7 @@ def test_keys_are_fetched_over_https_only(url: str) -> None:
     assert "jwt_jwks_url" in refused(**{**JWT, "jwt_jwks_url": url})
 
 
-def test_this_machine_needs_no_https() -> None:
+def test_keys_of_jwts_from_this_machine_need_no_https() -> None:
     for host in ("127.0.0.1:8000", "localhost", "[::1]:80"):
         url = f"http://{host}/jwks"
         assert Settings(**{**JWT, "jwt_jwks_url": url}).jwt_jwks_url == url
@@ -116,7 +116,7 @@ def test_a_fault_does_not_repeat_what_was_given() -> None:
         assert "secret" not in refused(**given)
 
 
-def test_times_are_positive() -> None:
+def test_settings_of_times_are_positive() -> None:
     for name in ("key_refresh_seconds", "session_seconds", "ticket_seconds"):
         assert name in refused(**{name: 0})
     assert "ticket_seconds" in refused(ticket_seconds=301)

@@ -46,7 +46,7 @@ async def busy(tasks: Sequence[asyncio.Task[None]]) -> int:
     return sum(isinstance(found, TopicBusy) for found in await asyncio.gather(*tasks, return_exceptions=True))
 
 
-async def test_those_that_queued_before_it_was_known_to_be_locked_leave_the_turns_to_others() -> None:
+async def test_calls_that_queued_before_a_lock_was_known_leave_the_turns_to_others() -> None:
     calls = Calls(turns=3, patience_seconds=0.05)
     stuck = await calls.start("locked", 60)
     (fine,) = await calls.start("fine")
@@ -62,7 +62,7 @@ async def test_those_that_queued_before_it_was_known_to_be_locked_leave_the_turn
     assert await busy(stuck) == 60
 
 
-async def test_those_that_wait_as_suspects_go_on_when_it_is_free_again() -> None:
+async def test_suspects_go_on_when_the_lock_is_free_again() -> None:
     calls = Calls(turns=3)
     waiting = await calls.start("t", 6)
     calls.end("t", locked=True)
