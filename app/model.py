@@ -319,6 +319,7 @@ class ActiveKey(NamedTuple):
     name: str
     scopes: list[str]
     seconds_left: float | None
+    expires_at: datetime | None = None
 
 
 class Ticket(NamedTuple):

@@ -1,7 +1,5 @@
 """Sessions of browsers: a token is shown once, then a cookie stands for it that no script can read."""
 
-import math
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fastapi import APIRouter
@@ -135,8 +133,7 @@ def _members(request: Request) -> dict[str, Any]:
         return _OPEN
     identity = identity_of(request)
     cookie = None if "authorization" in request.headers else session_cookie(request.scope)
-    left = seconds_left(identity)
-    ends_at = None if math.isinf(left) else datetime.now(UTC) + timedelta(seconds=round(left))
+    ends_at = identity.expires_at
     return {
         "name": identity.name,
         "scopes": [str(scope) for scope in identity.scopes],

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from datetime import datetime
 
 from app.auth.scopes import Scope, matches
 
@@ -11,6 +12,7 @@ class Identity:
     """`name` is the actor of the audit log: `key:NAME`, `jwt:SUBJECT`, `ticket:` before one, `anonymous`.
 
     `ends_at` is of the monotonic clock that `loop.time()` shows, infinite for one that never expires.
+    `expires_at` is the same end for whoever reads it, by the clock of the database or the issuer.
     `key_id` is the key or session whose end is its end too.
     """
 
@@ -18,6 +20,7 @@ class Identity:
     scopes: tuple[Scope, ...]
     ends_at: float = math.inf
     key_id: int | None = None
+    expires_at: datetime | None = None
 
     def allows(self, verb: str, topic: str | None = None, group: str | None = None) -> bool:
         """Without a topic: what concerns no topic, such as `admin` or `metrics`; or the verb on some topic.

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -205,7 +206,12 @@ class JwtVerifier:
         scopes = known_scopes(_scope_texts(claims.get(self._scope_claim)))
         if len(scopes) > MAX_SCOPES:
             raise _refused(f"more than {MAX_SCOPES} scopes")
-        identity = Identity(f"jwt:{subject}", scopes, now + (expires - wall))
+        identity = Identity(
+            f"jwt:{subject}",
+            scopes,
+            now + (expires - wall),
+            expires_at=datetime.fromtimestamp(expires, UTC),
+        )
         until = now + min(REMEMBER_SECONDS, expires + LEEWAY_SECONDS - wall)
         while len(self._verified) >= MAX_REMEMBERED:
             del self._verified[next(iter(self._verified))]

@@ -136,4 +136,4 @@ def _identity(row: ActiveKey, asked_at: float, before: Mapping[bytes, Identity])
     if there is not None and there.ends_at == ends_at:
         return there
     scopes = known_scopes(row.scopes) if there is None else there.scopes
-    return Identity(row.name, scopes, ends_at, row.key_id)
+    return Identity(row.name, scopes, ends_at, row.key_id, row.expires_at)

@@ -4,7 +4,7 @@ Nothing here ever sees a token: callers hash it (app/auth/tokens.py).
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from app.db.calls import Calls
 from app.model import ActiveKey, ApiKey, Ticket
@@ -43,10 +43,14 @@ class KeyStore(Calls):
     async def active_keys(self) -> list[ActiveKey]:
         rows = await self._read(
             lambda c: c.fetch(
-                "select key_id, token_hash, name, scopes, seconds_left from gapless.active_keys()"
+                "select key_id, token_hash, name, scopes, seconds_left, gapless.clock() as now"
+                " from gapless.active_keys()"
             )
         )
-        return [ActiveKey(*row) for row in rows]
+        return [
+            ActiveKey(key_id, token_hash, name, scopes, left, _end(now, left))
+            for key_id, token_hash, name, scopes, left, now in rows
+        ]
 
     async def create_session(
         self, key_id: int | None, token_hash: bytes, name: str, scopes: Sequence[str], seconds: float
@@ -95,3 +99,12 @@ class KeyStore(Calls):
             )
         )
         return None if row is None else Ticket(*row)
+
+
+def _end(now: datetime, seconds_left: float | None) -> datetime | None:
+    if seconds_left is None:
+        return None
+    try:
+        return now + timedelta(seconds=seconds_left)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)

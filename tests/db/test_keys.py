@@ -6,6 +6,7 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from app.auth.authenticator import Authenticator
@@ -84,6 +85,18 @@ async def test_a_key_made_by_another_replica_works_at_once(
     found = await authenticator.identify(token)
     assert (found.name, found.scopes) == ("key:new", (Scope("publish", "a"),))
     assert authenticator.is_valid(found)
+
+
+async def test_a_key_that_ends_after_the_year_9999_is_known_and_ends_as_late_as_can_be_told(
+    keys: KeyStore, authenticator: Authenticator, connection: asyncpg.Connection
+) -> None:
+    token = new_token()
+    await connection.execute(
+        "select 1 from gapless.create_key('late', $1, array['admin'], '33000-01-01')", hash_token(token)
+    )
+    found = await authenticator.identify(token)
+    assert found.expires_at is not None
+    assert found.expires_at.year == 9999
 
 
 async def test_a_thousand_random_tokens_cost_one_load_in_a_second(
