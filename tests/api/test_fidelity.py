@@ -3,9 +3,12 @@
 import base64
 import json
 
+import asyncpg
 import httpx
 import pytest
 
+from tests.support.groups import Group, counts
+from tests.support.log import publish
 from tests.support.sse import open_stream
 
 LINES = {"Accept": "application/x-ndjson"}
@@ -79,6 +82,39 @@ async def test_line_breaks_between_tokens_stay_in_pages_and_become_spaces_in_lin
         assert data_of((await stream.next()).data) == PRETTY.replace("\r", " ")
 
 
+async def test_s69_events_too_deep_for_http_that_sql_published_are_read_and_their_group_goes_on(
+    client: httpx.AsyncClient, connection: asyncpg.Connection
+) -> None:
+    topic, deep = "/v1/topics/t", "[" * 5_000 + "]" * 5_000
+    await client.put(topic)
+    group = await Group(client, topic).create()
+    await publish(connection, deep, "2")
+    page = (await client.get(f"{topic}/events")).text
+    first, second = page.partition('"events":[')[2].partition('],"next_offset"')[0].split(',{"topic"')
+    assert (data_of(first), data_of(second)) == (deep, "2")
+    lines = (await client.get(f"{topic}/events", headers=LINES)).text.splitlines()
+    assert [data_of(line) for line in lines] == [deep, "2"]
+    async with open_stream(f"{client.base_url}{topic}/stream?from=earliest") as stream:
+        assert [data_of(message.data) for message in await stream.take(2)] == [deep, "2"]
+
+    async def claim() -> tuple[str, str]:
+        """The token and the text; few parsers of JSON would read it."""
+        text = (await group.raw("POST", "/claim", json={"member": "m"})).text
+        return text.partition('"token":"')[2].partition('"')[0], text
+
+    lease, claimed = await claim()
+    assert f'"data":{deep}}}' in claimed
+    await group.reject(lease, offsets=[1], reason="too deep")
+    await group.ack(lease, offsets=[2])
+    for path in ("/dead-letters", "/dead-letters/1"):
+        assert f'"data":{deep}}}' in (await group.raw("GET", path)).text
+    await group.post("dead-letters/redrive")
+    lease, claimed = await claim()
+    assert f'"data":{deep}}}' in claimed
+    await group.ack(lease)
+    assert counts(await group.show()) == {"acked": 2}
+
+
 async def test_s71_bytes_come_back_from_base64(http: httpx.AsyncClient, topic: str) -> None:
     every = base64.b64encode(bytes(range(256))).decode()
     for text in (every, "", "AA=="):
@@ -87,7 +123,9 @@ async def test_s71_bytes_come_back_from_base64(http: httpx.AsyncClient, topic: s
         assert answer.status_code == 201, answer.text
     page = await http.get(f"{topic}/events")
     lines = await http.get(f"{topic}/events", headers=LINES)
-    for events in (page.json()["events"], [json.loads(line) for line in lines.text.splitlines()]):
+    async with open_stream(f"{http.base_url}{topic}/stream?from=earliest") as stream:
+        sent = [json.loads(message.data) for message in await stream.take(3)]
+    for events in (page.json()["events"], [json.loads(line) for line in lines.text.splitlines()], sent):
         assert [event["data_base64"] for event in events] == [every, "", "AA=="]
         assert all("data" not in event for event in events)
 
