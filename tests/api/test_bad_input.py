@@ -1,9 +1,11 @@
-"""What is refused: a stable code, the index of the item, never a 500, and nothing stored."""
+"""What is refused: a stable code, the index of the item, never a 500, and nothing stored.
+
+Numbers are in test_numbers.py.
+"""
 
 import asyncio
 import json
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 import pytest
@@ -240,68 +242,6 @@ async def test_s81_too_many_headers_topics_and_parameters_are_refused(
     answer = await http.get(f"/v1/stream?{topics}")
     assert answer.status_code == 422, answer.text
     assert answer.json()["code"] in ("too_many_items", "invalid_argument")
-
-
-NUMBERS = [
-    "tank",
-    "1.5",
-    "true",
-    "null",
-    "-1",
-    str(2**63),
-    "1e3",
-    "[]",
-    "9" * 5_000,
-    "",
-    " 1",
-    "1 ",
-    "+1",
-    "\uff10",
-]
-PLACES = [
-    ("GET", "{topic}/events", "offset"),
-    ("GET", "{topic}/events", "limit"),
-    ("GET", "{topic}/events", "partition"),
-    ("GET", "{topic}/events", "wait"),
-    ("POST", "{topic}/events", "partition"),
-    ("POST", "{topic}/events", "expected_offset"),
-    ("GET", "/v1/topics", "page_size"),
-]
-
-
-@pytest.mark.parametrize(("method", "path", "field"), PLACES)
-async def test_s15_a_number_in_the_query_is_a_number_or_refused(
-    http: httpx.AsyncClient, topic: str, method: str, path: str, field: str
-) -> None:
-    for text in NUMBERS:
-        url = f"{path.format(topic=topic)}?{field}={quote(text)}"
-        body = batch(GOOD) if method == "POST" else None
-        answer = await http.request(method, url, content=body, headers=JSON)
-        assert problem(answer, 422, "invalid_argument")["field"] == field, text
-    assert await tip(http, topic) == 0
-
-
-FIELDS = [
-    ("PUT", "", "partitions"),
-    ("PUT", "", "segment_events"),
-    ("PUT", "", "idempotency_seconds"),
-    ("PATCH", "", "segment_events"),
-    ("PATCH", "", "idempotency_seconds"),
-    ("POST", "/trim", "before"),
-    ("POST", "/trim", "partition"),
-]
-
-
-@pytest.mark.parametrize(("method", "path", "field"), FIELDS)
-async def test_s15_a_number_in_a_body_is_a_number_or_refused(
-    http: httpx.AsyncClient, topic: str, method: str, path: str, field: str
-) -> None:
-    for text in ('"tank"', '"1"', "1.5", "1.0", "true", "null", "-1", str(2**63), "1e3", "[]", "{}"):
-        body = f'{{"before":1,"{field}":{text}}}' if path and field != "before" else f'{{"{field}":{text}}}'
-        answer = await http.request(method, topic + path, content=body, headers=JSON)
-        assert problem(answer, 422, "invalid_argument")["field"] == field, text
-    answer = await http.request(method, topic + path, content=f'{{"{field}":{"9" * 5_000}}}', headers=JSON)
-    assert answer.status_code in (400, 422)
 
 
 @pytest.mark.parametrize(
