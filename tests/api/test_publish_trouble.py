@@ -176,21 +176,6 @@ async def _is_zero(connection: asyncpg.Connection, query: str) -> bool:
     return bool(await connection.fetchval(query) == 0)
 
 
-async def test_s38_every_connection_mode_keeps_the_bytes(start_service: StartService) -> None:
-    text = '{"a":1.10,"b":12345678901234567890,"é":"\\u00e9 😀"}'
-    answers = []
-    for number, options in enumerate(({}, {"pooled": True})):
-        service = await start_service(**options)
-        async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
-            await client.put(f"/v1/topics/t{number}")
-            body = f'{{"events":[{{"data":{text},"headers":{{"h":"1"}}}},{{"data_base64":"AP8="}}]}}'.encode()
-            headers = {"content-type": "application/json"}
-            await client.post(f"/v1/topics/t{number}/events", content=body, headers=headers)
-            page = (await client.get(f"/v1/topics/t{number}/events")).content.decode()
-            answers.append((page.count(text), page.count("AP8=")))
-    assert answers == [(1, 1), (1, 1)]
-
-
 async def test_one_bad_request_among_many_does_not_fail_its_companions(
     service: ThreadService, client: httpx.AsyncClient, connect: Connect
 ) -> None:
