@@ -18,6 +18,7 @@ from tests.support.databases import Databases
 from tests.support.problems import problem
 from tests.support.raw import until_left
 from tests.support.service import ThreadService
+from tests.support.unhindered import insist_on_unhindered
 from tests.support.wait import quickest, shared, until, until_blocked
 from tests.support.wire import behind_a_wire
 
@@ -42,6 +43,12 @@ async def locked(connection: asyncpg.Connection, topic: str) -> AsyncIterator[No
         yield
     finally:
         await transaction.rollback()
+
+
+async def publish_unlocked(api: Api) -> None:
+    before = time.monotonic()
+    await api.publish("event", topic="cold")
+    assert time.monotonic() - before < shared(HELD_UP_SECONDS)
 
 
 async def send_and_leave(service: ThreadService, topic: str, data: Any, seconds: float) -> None:
@@ -109,18 +116,17 @@ async def test_s36_a_locked_log_is_busy_soon_and_holds_up_no_other_topic(
         await api.create("cold")
         url = "/v1/topics/hot/events"
         body = {"events": [{"data": 1}]}
-        async with locked(connection, "hot"):
-            started = time.monotonic()
-            keyed = [{"Idempotency-Key": str(n)} if n % 2 else {} for n in range(50)]
-            async with asyncio.TaskGroup() as group:
-                waiting = [group.create_task(api.client.post(url, json=body, headers=h)) for h in keyed]
-                while not all(task.done() for task in waiting):
-                    before = time.monotonic()
-                    await api.publish("event", topic="cold")
-                    assert time.monotonic() - before < shared(HELD_UP_SECONDS)
-            assert time.monotonic() - started < shared(4)
-        for task in waiting:
-            problem(task.result(), 503, "topic_busy")
+        keyed = [{"Idempotency-Key": str(n)} if n % 2 else {} for n in range(50)]
+
+        async def all_are_refused() -> None:
+            async with locked(connection, "hot"):
+                started = time.monotonic()
+                answers = await asyncio.gather(*(api.client.post(url, json=body, headers=h) for h in keyed))
+                assert time.monotonic() - started < shared(4)
+            for answer in answers:
+                problem(answer, 503, "topic_busy")
+
+        await insist_on_unhindered(partial(publish_unlocked, api), all_are_refused)
         assert await api.publish("free", topic="hot") == [1]
 
 
@@ -141,12 +147,7 @@ async def test_many_locked_logs_leave_connections_to_the_other_topics(
                 problem(answer, 503, "topic_busy")
 
         await all_are_busy()
-        again = asyncio.create_task(all_are_busy())
-        while not again.done():
-            before = time.monotonic()
-            await api.publish("event", topic="cold")
-            assert time.monotonic() - before < shared(HELD_UP_SECONDS)
-        await again
+        await insist_on_unhindered(partial(publish_unlocked, api), all_are_busy)
         await locks.aclose()
         for topic in hot:
             assert await api.publish("free", topic=topic) == [1]

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.support.api import Api, api_of, offset
 from tests.support.effort import effort
 from tests.support.raw import RawStream, connected, connections, request, reset
 from tests.support.service import ThreadService
+from tests.support.sse import Message
+from tests.support.unhindered import unhindered
 from tests.support.wait import PATIENCE_SECONDS, shared, until, until_asleep, until_within
 
 PATH = "/v1/topics/t/stream"
@@ -116,17 +119,29 @@ async def test_s11_a_client_that_stops_reading_costs_a_buffer_and_then_its_conne
     service = await start_process(send_timeout_seconds=SEND_SECONDS, ring_max_bytes=8 * 1024 * 1024)
     async with api_of(service.base_url) as api, AsyncExitStack() as stack:
         await api.create()
-        slow = await stack.enter_async_context(RawStream(service.port, PATH, receive_buffer=4096))
         readers = [await stack.enter_async_context(RawStream(service.port, PATH)) for _ in range(4)]
-        reading = [asyncio.create_task(reader.take(events, 200)) for reader in readers]
+
+        async def publish() -> None:
+            await api.publish(*[[time.monotonic(), "x" * 52_000]] * EVENTS_PER_MB)
+
+        alone = 10 * EVENTS_PER_MB
+        reading = [asyncio.create_task(reader.take(alone, 200)) for reader in readers]
+        for _ in range(0, alone, EVENTS_PER_MB):
+            await publish()
+        without = [delay for messages in await asyncio.gather(*reading) for delay in _delays(messages)]
+        slow = await stack.enter_async_context(RawStream(service.port, PATH, receive_buffer=4096))
+        reading = [asyncio.create_task(reader.take(alone + events, 200)) for reader in readers]
         before = highest = _resident_bytes(service.pid)
         for _ in range(0, events, EVENTS_PER_MB):
-            await api.publish(*[[time.monotonic(), "x" * 52_000]] * EVENTS_PER_MB)
+            await publish()
             highest = max(highest, _resident_bytes(service.pid))
         assert highest - before < 64 * 1024 * 1024
         for messages in await asyncio.gather(*reading):
-            delays = sorted(m.received_at - json.loads(m.data)["data"][0] for m in messages)
-            assert delays[int(len(delays) * 0.99)] < shared(1.0)
+            delays = _delays(messages[alone:])
+            assert sorted(delays)[int(events * 0.99)] < shared(1.0)
+            # The best of some parts: others may compute on the machine during one of them.
+            part = events // 4
+            assert any(unhindered(without, delays[at : at + part]) for at in range(0, events, part))
         await until_within(
             lambda: slow.port not in {c.client_port for c in connections(service.port)}, SEND_SECONDS + 3
         )
@@ -135,8 +150,12 @@ async def test_s11_a_client_that_stops_reading_costs_a_buffer_and_then_its_conne
         seen = [offset(m) for m in slow.messages]
         async with api.stream(last_event_id=slow.parser.last_id) as again:
             seen += [offset(m) for m in await again.take(events - len(seen), 200)]
-        assert seen == list(range(1, events + 1))
+        assert seen == list(range(alone + 1, alone + events + 1))
     assert "Traceback" not in service.output
+
+
+def _delays(messages: Sequence[Message]) -> list[float]:
+    return [message.received_at - json.loads(message.data)["data"][0] for message in messages]
 
 
 async def test_a_client_that_always_reads_slowly_is_not_cut_off(start_process: StartProcess) -> None:
