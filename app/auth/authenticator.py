@@ -5,6 +5,7 @@ import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -13,8 +14,9 @@ from app.auth.identity import BY_TICKET, Identity
 from app.auth.keyring import Keyring, Keys
 from app.auth.scopes import Scope
 from app.auth.tokens import hash_token, is_ticket, is_token
-from app.errors import DatabaseUnavailable, GaplessError, Unauthorized
+from app.errors import DatabaseUnavailable, GaplessError, Unauthorized, is_told
 from app.model import Ticket
+from app.outage import Outage
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -108,20 +110,18 @@ class Authenticator:
             self._redeeming.release()
 
     async def _follow_keys(self) -> None:
-        away = False
+        outage = Outage(
+            partial(log.warning, "keys_not_read"), partial(log.info, "keys_read_again"), now=self._now
+        )
         while True:
             try:
                 await self._keyring.refresh()
             except Exception as error:
-                # Told once: whoever looks into the log finds the database's own trouble beside it.
-                if not away:
+                if not is_told(error):
                     expected = isinstance(error, GaplessError)
-                    log.warning("keys_not_read", error=str(error), exc_info=None if expected else error)
-                away = True
+                    outage.failed(repr(error), error=str(error), exc_info=None if expected else error)
             else:
-                if away:
-                    log.info("keys_read_again")
-                away = False
+                outage.worked()
             # Not at the same moment as every other replica.
             await self._pause(self._every_seconds * random.uniform(1 - SPREAD, 1))  # nosec B311
 

@@ -23,6 +23,7 @@ from app.auth.identity import Identity
 from app.auth.scopes import MAX_SCOPES, known_scopes
 from app.auth.tokens import hash_token
 from app.errors import IssuerUnavailable, Unauthorized
+from app.outage import Outage
 from app.settings import LOOPBACK, Settings
 
 LEEWAY_SECONDS = 30
@@ -94,6 +95,9 @@ class JwtVerifier:
         self._now = now
         self._wall = wall
         self._pause = pause
+        self._outage = Outage(
+            partial(log.warning, "jwks_not_read"), partial(log.info, "jwks_read_again"), now=now
+        )
         self._document = b""
         self._keys: Sequence[VerifyKey] | None = None
         self._verified: dict[bytes, Verified] = {}
@@ -132,8 +136,10 @@ class JwtVerifier:
             document = await self._fetch()
             keys = _keys_of(document)
         except (httpx.HTTPError, OSError, *_BROKEN) as error:
-            log.warning("jwks_not_read", error=f"{type(error).__name__}: {error}"[:300])
+            reason = f"{type(error).__name__}: {error}"[:300]
+            self._outage.failed(reason, error=reason)
             return False
+        self._outage.worked()
         if document != self._document:
             # A token may have been verified with a key that is none any more.
             self._verified.clear()

@@ -143,6 +143,32 @@ async def test_keys_are_read_again_and_again_whatever_goes_wrong(
     assert [entry["event"] for entry in logged] == ["keys_not_read", "keys_read_again"]
 
 
+@pytest.mark.parametrize(("told", "lines"), [(False, 3), (True, 0)])
+async def test_keys_that_cannot_be_read_for_long_are_told_of_every_half_minute(
+    credentials: Credentials, ticking: Ticking, monkeypatch: pytest.MonkeyPatch, told: bool, lines: int
+) -> None:
+    """But for what the pool has told of the database itself."""
+    end = ticking.now() + 70
+    done = asyncio.Event()
+
+    async def pause(seconds: float) -> None:
+        await ticking.pause(seconds)
+        if ticking.now() >= end:
+            done.set()
+            await asyncio.Event().wait()
+
+    credentials.away = True
+    monkeypatch.setattr(DatabaseUnavailable, "told", told)
+    settings = Settings(authentication="on", key_refresh_seconds=5)
+    authenticator = Authenticator(credentials, settings, now=ticking.now, pause=pause)
+    with structlog.testing.capture_logs() as logged:
+        running = asyncio.create_task(authenticator.run())
+        await done.wait()
+        running.cancel()
+        await asyncio.wait([running])
+    assert [entry["event"] for entry in logged] == lines * ["keys_not_read"]
+
+
 async def test_a_ticket_opens_some_of_its_topics_once(
     authenticator: Authenticator, credentials: Credentials, ticking: Ticking
 ) -> None:

@@ -416,6 +416,19 @@ async def test_a_broken_document_leaves_the_keys_as_they_were(
     assert await is_good(verifier, token())
 
 
+async def test_an_issuer_that_is_away_for_long_is_told_of_every_half_minute(
+    verifier: JwtVerifier, issuer: Issuer, ticking: Ticking
+) -> None:
+    issuer.status = 500
+    with structlog.testing.capture_logs() as logged:
+        for _ in range(70):
+            assert not await verifier.refresh()
+            ticking.time += 1
+        issuer.status = 200
+        assert await verifier.refresh()
+    assert [entry["event"] for entry in logged] == [*3 * ["jwks_not_read"], "jwks_read_again"]
+
+
 async def test_the_log_tells_at_level_debug_why_a_token_was_refused(verifier: JwtVerifier) -> None:
     with structlog.testing.capture_logs() as logged:
         assert not await is_good(verifier, token(claims(aud="others")))
