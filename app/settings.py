@@ -32,10 +32,12 @@ _OF_OTHERS = {
     "SOAK",
 }
 """Read by the other commands, the tests, and what `docker/` sets up."""
-# Kubernetes and Docker's links announce a service called gapless to its neighbours like that.
+# Kubernetes and Docker's links announce a service called gapless to all containers like that, its own too.
 _ANNOUNCED = re.compile(
     r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)|TEST_\w+"
 )
+# Its address they announce under the name of our port.
+_ADDRESS = re.compile(r"(?:tcp|udp|sctp)://")
 
 _HOST = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
@@ -173,6 +175,12 @@ class Settings(BaseSettings):
     @property
     def accepts_jwt(self) -> bool:
         return self.jwt_issuer is not None
+
+    @field_validator("port", mode="before")
+    @classmethod
+    def _number(cls, given: Any) -> Any:
+        announced = isinstance(given, str) and _ADDRESS.match(given)
+        return cls.model_fields["port"].default if announced else given
 
     @field_validator("database_url", "listen_database_url")
     @classmethod

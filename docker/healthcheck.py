@@ -8,7 +8,9 @@ TIMEOUT_SECONDS = 3
 
 
 def main() -> int:
-    port = int(os.environ.get("GAPLESS_PORT", "8080"))
+    given = os.environ.get("GAPLESS_PORT", "8080")
+    # Beside a Service called gapless, Kubernetes sets it to that one's address.
+    port = 8080 if "://" in given else int(given)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
     try:
         connection.request("GET", "/livez")

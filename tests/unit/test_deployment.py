@@ -28,6 +28,8 @@ DASHBOARD = DOCKER / "grafana" / "dashboards" / "gapless.json"
 ALERTS = DOCKER / "prometheus" / "alerts.yml"
 METRIC = re.compile(r"\bgapless_[a-z_]+\b")
 REPLICAS = ("app-1", "app-2")
+ANNOUNCED = "tcp://10.96.0.12:8080"
+"""What GAPLESS_PORT is in a pod beside a Kubernetes Service called gapless."""
 
 
 def _installed(name: str) -> list[str]:
@@ -81,14 +83,16 @@ def test_everything_that_the_image_copies_reaches_the_build() -> None:
 
 
 async def test_the_health_check_tells_a_living_service_from_a_missing_one(dsn: str) -> None:
-    def check(port: int) -> int:
-        return _run(
-            sys.executable, "-I", DOCKER / "healthcheck.py", env={"GAPLESS_PORT": str(port)}
-        ).returncode
+    def check(port: int | str) -> tuple[int, str]:
+        said = _run(sys.executable, "-I", DOCKER / "healthcheck.py", env={"GAPLESS_PORT": str(port)})
+        return said.returncode, said.stderr
 
     async with ThreadService(Settings(database_url=dsn)) as service:
-        assert await asyncio.to_thread(check, service.port) == 0
-    assert check(free_port()) == 1
+        assert await asyncio.to_thread(check, service.port) == (0, "")
+    code, said = check(free_port())
+    assert (code, "refused" in said) == (1, True)
+    _, said = check(ANNOUNCED)
+    assert "Traceback" not in said, "the port is the default one"
 
 
 def test_the_services_of_compose_fit_together(compose: dict[str, Any]) -> None:

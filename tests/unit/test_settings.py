@@ -147,6 +147,16 @@ def test_names_that_are_no_settings_are_found_with_the_one_that_was_meant() -> N
     }
 
 
+def test_a_port_that_is_kubernetes_address_of_a_service_is_none_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GAPLESS_PORT", "tcp://10.96.0.12:8080")
+    assert Settings().port == 8080
+    assert Settings(port=9000).port == 9000
+    monkeypatch.setenv("GAPLESS_PORT", "eighty")
+    assert "port" in refused()
+
+
 def test_every_setting_and_what_others_set_are_known() -> None:
     settings = [f"GAPLESS_{name.upper()}" for name in Settings.model_fields]
     of_others = [
