@@ -358,3 +358,5 @@ class Measurement(NamedTuple):
     all_groups: int
     topics: list[TopicMeasure]
     groups: list[GroupMeasure]
+    notification_queue_usage: float
+    oldest_xmin_age_seconds: float

@@ -47,6 +47,8 @@ grant gapless_publisher, gapless_subscriber to gapless_admin;
 alter role gapless_owner login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password :'owner_password';
 alter role gapless_service login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password :'service_password';
 grant gapless_admin to gapless_service;
+-- So that the gauge of old transactions knows those of other roles as well; the service learns their age alone.
+grant pg_read_all_stats to gapless_owner;
 
 -- The owner may create schemas here; everybody else may connect only where it is granted, and make nothing,
 -- temporary tables included.

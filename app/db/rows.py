@@ -164,7 +164,7 @@ def audit_entry_of(row: asyncpg.Record) -> AuditEntry:
     return AuditEntry(**{name: row[name] for name in AuditEntry.__struct_fields__})
 
 
-def measurement_of(rows: Sequence[asyncpg.Record]) -> Measurement:
+def measurement_of(rows: Sequence[asyncpg.Record], database: asyncpg.Record) -> Measurement:
     total, *found = rows
     return Measurement(
         all_topics=total["tip"],
@@ -188,4 +188,6 @@ def measurement_of(rows: Sequence[asyncpg.Record]) -> Measurement:
             for row in found
             if row["subscription"] is not None
         ],
+        notification_queue_usage=database["notification_queue_usage"],
+        oldest_xmin_age_seconds=database["oldest_xmin_age_seconds"],
     )

@@ -195,11 +195,12 @@ class Store(Calls):
         return total
 
     async def measure(self, max_topics: int, max_logs: int) -> Measurement:
-        """What operators watch of the whole database, in one statement, as far as the limits allow."""
+        """What operators watch of the whole database, of topics and groups as far as the limits allow."""
+        database = await self._read(lambda c: c.fetchrow("select * from gapless.measure_database()"))
         rows = await self._read(
             lambda c: c.fetch("select * from gapless.measure($1, $2)", max_topics, max_logs)
         )
-        return measurement_of(rows)
+        return measurement_of(rows, database)
 
     async def list_audit(
         self, topic: str | None, group: str | None, after: int, limit: int

@@ -1,4 +1,4 @@
-"""How the whole database stands, for operators: read in one bounded statement, and not at every scrape."""
+"""How the whole database stands, for operators: read in bounded statements, and not at every scrape."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ class Measured(Protocol):
 
 
 class DatabaseGauges:
-    """Scrapes that come together, or soon after another, share one statement."""
+    """Scrapes that come together, or soon after another, share what was read."""
 
     def __init__(
         self, store: Measured, *, max_topics: int, keep_seconds: float, now: Callable[[], float]
@@ -64,6 +64,16 @@ class DatabaseGauges:
         )
         if found is None:
             return
+        yield _gauge(
+            "notification_queue_usage",
+            "How full PostgreSQL's queue of notifications is, from 0 to 1.",
+            found.notification_queue_usage,
+        )
+        yield _gauge(
+            "oldest_xmin_age_seconds",
+            "Age of the oldest transaction that keeps rows from being vacuumed; 0 without one.",
+            found.oldest_xmin_age_seconds,
+        )
         yield _gauge("topics", "Topics.", found.all_topics)
         yield _gauge("groups", "Consumer groups that are not cancelled.", found.all_groups)
         yield _gauge(

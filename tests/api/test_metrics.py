@@ -14,7 +14,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from app.db.store import Store
 from app.live.maintenance import CLEANING
 from app.settings import Settings
-from tests.conftest import StartService
+from tests.conftest import Connect, StartService
 from tests.support.api import Api, api_of, offset
 from tests.support.clock import Clock
 from tests.support.groups import Group, token
@@ -277,6 +277,17 @@ async def test_two_services_of_a_process_count_for_themselves(start_service: Sta
         await first.publish(1)
         assert (await scrape(first.client)).value("published_messages_total") == 1
         assert (await scrape(second.client)).value("published_messages_total") == 0
+
+
+async def test_an_old_transaction_of_somebody_else_shows_and_the_service_stays_ready(
+    fresh: Api, connect: Connect, clock: Clock
+) -> None:
+    other = await connect()
+    await other.execute("begin isolation level repeatable read; select 1")
+    await clock.move(timedelta(minutes=11))
+    assert (await scrape(fresh.client)).value("oldest_xmin_age_seconds") >= 600
+    assert (await fresh.client.get("/readyz")).status_code == 200
+    await fresh.publish(1)
 
 
 async def test_scrapes_that_come_together_ask_the_database_once(

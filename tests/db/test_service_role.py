@@ -129,6 +129,16 @@ async def test_the_service_owns_nothing_and_is_nobody_special(
     await admin.close()
 
 
+async def test_old_transactions_of_other_roles_show_in_the_metrics(
+    server: EmbeddedServer, connection: asyncpg.Connection
+) -> None:
+    admin = await asyncpg.connect(server.dsn_of(DATABASE))
+    await admin.execute("begin isolation level repeatable read; select pg_sleep(0.01)")
+    age = "select oldest_xmin_age_seconds from gapless.measure_database()"
+    assert await connection.fetchval(age) > 0
+    await admin.close()
+
+
 async def test_running_it_again_changes_the_passwords_and_nothing_else(server: EmbeddedServer) -> None:
     async def roles() -> list[asyncpg.Record]:
         admin = await asyncpg.connect(server.dsn_of(DATABASE))

@@ -251,6 +251,11 @@ def _behind(status: str) -> list[dict[str, str]]:
         ([_requests("2xx", 94), _requests("5xx", 600, READY)], []),
         (_behind("ACTIVE"), ["GaplessGroupBehind"]),
         (_behind("PAUSED"), []),
+        ([_gauge("gapless_group_status", 1, topic="t", group="g", status="DEAD")], ["GaplessGroupDead"]),
+        ([_gauge("gapless_oldest_xmin_age_seconds", 301)], ["GaplessOldTransaction"]),
+        ([_gauge("gapless_oldest_xmin_age_seconds", 299)], []),
+        ([_series("gapless_notification_queue_usage", "0.31+0x40")], ["GaplessNotificationQueueFills"]),
+        ([_series("gapless_notification_queue_usage", "0.29+0x40")], []),
     ],
     ids=[
         "all well",
@@ -261,6 +266,11 @@ def _behind(status: str) -> list[dict[str, str]]:
         "probes fail",
         "behind",
         "paused",
+        "dead",
+        "old transaction",
+        "younger transaction",
+        "notifications pile up",
+        "few notifications",
     ],
 )
 def test_alerts_fire_when_they_should(

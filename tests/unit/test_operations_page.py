@@ -21,7 +21,7 @@ class Full:
 
     async def measure(self, max_topics: int, max_logs: int) -> Measurement:
         topic, group = TopicMeasure("t", 1, 1), GroupMeasure("t", "g", "ACTIVE", 1, 1, 1, 1, 1.0)
-        return Measurement(1, 1, [topic], [group])
+        return Measurement(1, 1, [topic], [group], 0.0, 1.0)
 
 
 async def exported() -> list[Metric]:
