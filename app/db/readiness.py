@@ -42,7 +42,14 @@ select r.rolsuper as superuser, current_user as role,
     where p.pronamespace = n.oid and p.proname = any ($1::text[])
       and not has_function_privilege(p.oid, 'execute')
     order by 1
-  ) as forbidden
+  ) as forbidden,
+  array(
+    select o.rolname::text
+    from pg_roles a, pg_roles o
+    where a.rolname = 'gapless_admin' and pg_has_role(a.oid, 'usage')
+      and o.rolname in ('gapless_publisher', 'gapless_subscriber') and not pg_has_role(a.oid, o.oid, 'usage')
+    order by 1
+  ) as lacking
 from pg_roles r
 left join pg_namespace n on n.nspname = 'gapless'
 where r.rolname = current_user"""
@@ -119,7 +126,10 @@ async def check_rights(pool: Pool, *, own: bool) -> str | None:
         raise NotReady(f"The role {found['role']} may not use the schema gapless; grant it gapless_admin.")
     if found["forbidden"]:
         named = ", ".join(found["forbidden"][:5])
-        raise NotReady(f"The role {found['role']} may not execute {named}; grant it gapless_admin.")
+        # The role has it already where the memberships of that one are missing.
+        lacking = ", ".join(found["lacking"])
+        remedy = f"grant {lacking} to gapless_admin" if lacking else "grant it gapless_admin"
+        raise NotReady(f"The role {found['role']} may not execute {named}; {remedy}.")
     if found["superuser"] and not own:
         return f"The role {found['role']} is a superuser; gapless_admin is enough for the service."
     return None

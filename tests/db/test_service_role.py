@@ -14,9 +14,9 @@ import pytest
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
 from app.db.pool import Pool, connect
-from app.db.readiness import check_schema
+from app.db.readiness import check_rights, check_schema
 from app.db.uninstall import uninstall
-from app.errors import DatabaseUnavailable, NotTheOwner, SchemaOutdated
+from app.errors import DatabaseUnavailable, NotReady, NotTheOwner, SchemaOutdated
 from app.settings import Settings
 from tests.support.api import api_of, offset
 from tests.support.databases import FAST
@@ -230,6 +230,20 @@ async def test_a_role_without_the_grant_is_told_what_to_do(server: EmbeddedServe
     with pytest.raises(SchemaOutdated, match="member of gapless_admin"):
         await check_schema(pool)
     await pool.close()
+
+
+async def test_a_membership_that_gapless_admin_lacks_is_named(server: EmbeddedServer) -> None:
+    """As where the roles were made by hand and whoever migrates may not grant one to another."""
+    admin = await asyncpg.connect(server.dsn_of(DATABASE))
+    pool = await Pool.open(dsn_of(server, "gapless_service"), Settings())
+    assert await check_rights(pool, own=False) is None
+    await admin.execute("revoke gapless_publisher from gapless_admin")
+    with pytest.raises(NotReady, match="grant gapless_publisher to gapless_admin"):
+        await check_rights(pool, own=False)
+    await admin.execute("grant gapless_publisher to gapless_admin")
+    assert await check_rights(pool, own=False) is None
+    await pool.close()
+    await admin.close()
 
 
 async def test_segments_made_by_the_service_belong_to_the_owner(
