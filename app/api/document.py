@@ -252,9 +252,11 @@ def _problem_answer(status: int, bodies: Mapping[str, Any]) -> dict[str, Any]:
         }
     if status in RETRY_SECONDS:
         low, high = RETRY_SECONDS[status]
-        more["headers"] = {
-            "Retry-After": header_answer("Seconds to wait, spread at random.", low, integer(low, high))
-        }
+        schema = integer(low, high)
+        if status == 429:
+            # A caller who is far beyond its rate waits for longer.
+            del schema["maximum"]
+        more["headers"] = {"Retry-After": header_answer("Seconds to wait, spread at random.", low, schema)}
     return answer(description, {MEDIA_TYPE: content(ref(Problem), **bodies)}, **more)
 
 
