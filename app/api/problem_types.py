@@ -88,6 +88,10 @@ MEANINGS: Mapping[str, str] = {
         "This server has `limit` streams open. Come back after `Retry-After`; follow several topics on "
         "one stream."
     ),
+    "service_unavailable": (
+        "By proxies with the shipped configuration: no replica answered, and the call may be done or not. "
+        "Repeat it after `Retry-After`; a publish under the same `Idempotency-Key`."
+    ),
     "storage_full": (
         "The database has no space left and nothing was stored. An operator must give it some; `Retry-After`"
         " is longer than for the rest."
@@ -123,6 +127,16 @@ MEANINGS: Mapping[str, str] = {
 }
 
 NOT_FOUND = framework_members(404)
+BY_PROXIES: Mapping[str, Any] = {
+    "type": "/problems/service_unavailable",
+    "title": "The service is not available",
+    "status": 503,
+    "detail": "No replica answered. The request may have been carried out; repeat it under the same "
+    "Idempotency-Key.",
+    "code": "service_unavailable",
+    "outcome": "unknown",
+}
+"""The service never says so, but its callers are told to look it up here."""
 
 
 class ProblemType(NamedTuple):
@@ -155,4 +169,5 @@ def table() -> str:
 def _problems() -> Iterator[Mapping[str, Any]]:
     yield from (framework_members(status) for status in HTTP_CODES)
     yield internal_members("8e03978e40d543dd")
+    yield BY_PROXIES
     yield from (describe(example) for example in EXAMPLES)

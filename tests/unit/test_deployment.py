@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from app.api.problem_types import problem_types
 from app.cli.worker import end_seconds
 from app.settings import Settings
 from tests.support.ports import free_port
@@ -184,6 +185,19 @@ def test_nginx_waits_for_lines_until_the_service_has_reported_them() -> None:
     nginx = (DOCKER / "nginx" / "gapless.conf").read_text()
     (seconds,) = re.findall(r"location \^~ /gapless-lines/ {[^}]* client_body_timeout (\d+)s;", nginx)
     assert int(seconds) > Settings().body_seconds
+
+
+@pytest.mark.parametrize("file", ["Caddyfile", "nginx/gapless.conf"])
+def test_what_proxies_say_themselves_is_a_problem_that_can_be_looked_up(file: str) -> None:
+    text = (DOCKER / file).read_text()
+    said = [json.loads(body) for body in re.findall(r"""[`'](\{"type":.*\})(?:\\n)?[`']""", text)]
+    assert len(said) == text.count("/problems/") == 3
+    for problem in said:
+        kind = problem_types()[problem["code"]]
+        named = {"type": kind.type, "title": kind.title, "status": kind.status}
+        assert problem | named == problem
+        assert set(problem) == set(kind.example)
+        assert problem.get("limit", Settings().max_request_bytes) == Settings().max_request_bytes
 
 
 def test_both_proxies_and_prometheus_know_the_replicas_of_compose(compose: dict[str, Any]) -> None:
