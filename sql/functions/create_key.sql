@@ -52,7 +52,7 @@ begin
   end;
   perform gapless.audit(
     p_actor, 'create_key', null, null,
-    jsonb_build_object('key', p_name, 'scopes', p_scopes, 'expires_at', p_expires_at)
+    jsonb_build_object('key', p_name, 'scopes', p_scopes, 'expires_at', gapless.format_time(p_expires_at))
   );
   return query
   select v_key.key_id, v_key.name, v_key.scopes, v_key.created_at, v_key.created_by, v_key.expires_at;

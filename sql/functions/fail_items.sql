@@ -33,7 +33,8 @@ begin
   end if;
   if p_outcome <> 'released' then
     v_error := jsonb_build_array(jsonb_build_object(
-      'attempt', p_lease.attempt, 'at', v_now, 'member', p_lease.member, 'outcome', p_outcome, 'reason', p_reason
+      'attempt', p_lease.attempt, 'at', gapless.format_time(v_now), 'member', p_lease.member, 'outcome', p_outcome,
+      'reason', p_reason
     ));
   end if;
   for v_row in select * from gapless.take_leased(p_subscription, p_lease, p_items) loop

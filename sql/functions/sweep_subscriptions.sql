@@ -64,7 +64,7 @@ begin
         status_at = v_now
     where s.subscription_id = v_group.subscription_id;
     perform gapless.audit(null, 'dead', v_group.topic, v_group.name, jsonb_build_object(
-      'silent_since', v_group.silent_since, 'allowed_seconds', v_group.allowed
+      'silent_since', gapless.format_time(v_group.silent_since), 'allowed_seconds', v_group.allowed
     ));
     perform gapless.wake_group(v_group.subscription_id);
     v_dead := v_dead + 1;

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from app.db.pool import session_settings
 from app.settings import PREFIX, Settings, unknown_variables
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+DEPLOYMENT = ROOT / "docs" / "DEPLOYMENT.md"
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("openapi/*.md"))]
 GIVEN_TO_COMMANDS = {"GAPLESS_OFFSET", "GAPLESS_PARTITION"}
 """By `gapless consume`."""
@@ -44,6 +46,18 @@ def test_settings_that_are_named_exist(page: Path) -> None:
 def test_defaults_that_are_told_in_passing_hold(page: Path) -> None:
     told = TOLD.findall(page.read_text())
     assert [(variable, text) for variable, text in told if not is_default(variable, text)] == []
+
+
+def test_a_role_behind_a_pooler_is_told_to_have_what_the_service_sets_itself() -> None:
+    told = re.findall(r"^alter role gapless_service set (\w+) = '?([^';]+)'?;", DEPLOYMENT.read_text(), re.M)
+    set_itself = session_settings(Settings())
+    assert {name: milliseconds(value) for name, value in told} == {
+        name: value for name, value in set_itself.items() if name != "application_name"
+    }
+
+
+def milliseconds(value: str) -> str:
+    return re.sub(r"^(\d+)s$", lambda found: f"{found[1]}000", value)
 
 
 def test_the_table_of_settings_tells_their_defaults() -> None:
