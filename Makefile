@@ -29,7 +29,7 @@ run: .venv/run ## Serve on 127.0.0.1:8080 with a PostgreSQL of its own, data in 
 	$(RUN)gapless serve
 
 .PHONY: test
-test: .venv/dev ## Check the code and run every test, and those of the database on Debian's PostgreSQL too.
+test: .venv/dev ## Check the code and run the tests but for Spark's long ones, some on Debian's PostgreSQL too.
 	$(MAKE) --no-print-directory --jobs 3 lint test-spark test-others
 	$(RUN)pytest --numprocesses 2 --dist loadfile $(BY_TWO)
 	$(RUN)pytest $(ALONE)
@@ -78,7 +78,7 @@ bench: .venv/dev ## Measure, each figure beside its baseline of the same run; a 
 	$(RUN)python -m tests.bench --json bench-results/figures.json --html bench-results/report.html
 
 .PHONY: soak
-soak: .venv/dev ## Kill, cut and restart for as long as SECONDS says, and run the longer tests.
+soak: .venv/dev ## Kill, cut and restart for as long as SECONDS says, and run all tests of Spark: jobs, HTTP, killed drivers.
 	$(RUN)python -m tests.soak --seconds $(or $(SECONDS),600)
 	GAPLESS_SOAK=1 $(RUN)pytest tests/spark
 
