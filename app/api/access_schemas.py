@@ -65,7 +65,9 @@ class SessionAnswer(BaseModel):
 class TicketRequest(Request):
     """Either `topics`, or a `topic` and a `group` of it."""
 
-    topics: Annotated[list[TopicName], Field(min_length=1)] | None = None
+    topics: (
+        Annotated[list[TopicName], Field(min_length=1, description="As many as one stream takes.")] | None
+    ) = None
     topic: TopicName | None = None
     group: TopicName | None = None
 

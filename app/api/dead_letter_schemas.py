@@ -61,7 +61,14 @@ class LetterChoice(Request):
     type: Annotated[str | None, Field(max_length=1024, pattern=NO_NUL)] = None
     key: Annotated[str | None, Field(max_length=1024, pattern=NO_NUL)] = None
     reason: Annotated[str | None, Field(max_length=1000, pattern=NO_NUL)] = None
-    limit: Annotated[int, Field(ge=1, le=MAX_LETTERS)] = DEFAULT_LETTERS
+    limit: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=MAX_LETTERS,
+            description="Events in one call, without `ids`. Call again until the answer is 0: all are done.",
+        ),
+    ] = DEFAULT_LETTERS
 
 
 class RedriveAnswer(BaseModel):

@@ -205,7 +205,8 @@ def _choosing(operation_id: str, summary: str, success: dict[int, dict[str, Any]
 )
 async def redrive_dead_letters(request: Request) -> Response:
     """With as many deliveries as new events have; in an ordered group before what comes after them. Whole
-    transactions. Those redriven or discarded before are left alone; without a choice all are meant.
+    transactions. Those redriven or discarded before are left alone; without a choice all are meant, up to
+    `limit` in one call: call again until the answer is 0.
     """
     topic, group, choice = await _choice(request)
     here = parts(request)

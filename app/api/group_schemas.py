@@ -70,7 +70,10 @@ HeartbeatSeconds = Annotated[float, Field(ge=0.1, le=86_400)]
 HeartbeatTimeout = Annotated[
     float,
     Field(
-        ge=0.1, le=31_536_000, description="A group not heard of for so long is DEAD; null if it never dies."
+        ge=0.1,
+        le=31_536_000,
+        description="A group not heard of for so long, and a third of `heartbeat_seconds`, is DEAD; for a "
+        "while after a revival it has two to eight times as long. null: it never dies.",
     ),
 ]
 Reason = Annotated[str, Field(max_length=1000, pattern=NO_NUL)]

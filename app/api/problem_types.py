@@ -13,8 +13,8 @@ MEANINGS: Mapping[str, str] = {
     ),
     "bad_request": "The request cannot be read as HTTP.",
     "csrf_refused": (
-        "The session cookie came without the page's `X-CSRF-Token`, or from another origin. Read "
-        "`csrf_token` from `GET /v1/session` and send it."
+        "The session cookie came without the page's `X-CSRF-Token`: read `csrf_token` from `GET /v1/session` "
+        "and send it. Or a page of another origin asked, by cookie or, while authentication is off, without."
     ),
     "database_unavailable": (
         "Nothing was done, unless `outcome` is `unknown`: then the connection broke in mid-call and it "

@@ -58,7 +58,8 @@ _HEADERS = [
     header(
         "Idempotency-Key",
         "A request repeated under the same key is stored once and answered alike; with other contents it is "
-        "refused. Kept for the topic's `idempotency_seconds`.",
+        "refused. Kept for the topic's `idempotency_seconds`. 1 to 255 characters, for NDJSON at most 240, "
+        "without the quotes.",
         {"type": "string", "minLength": 1, "maxLength": 257},
         '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
     ),

@@ -27,7 +27,10 @@ Semantics = TypeAliasType(
     "Semantics",
     Annotated[
         Literal["pub_sub", "queue"],
-        Field(description="pub_sub: every group gets every event. queue: one group, each event once."),
+        Field(
+            description="pub_sub: every group gets every event. queue: one group, `default`, which is given "
+            "each event at least once and keeps no order (`ordering` is `none`)."
+        ),
     ],
 )
 LeftOut = SkipJsonSchema[None]

@@ -31,6 +31,7 @@ from app.errors import (
 )
 from app.live.position import MAX_ID_BYTES, longest_id_bytes
 from app.live.start import Edge, Plan, Start
+from app.settings import Settings
 
 MAX_PARTITIONS = 1024
 """Of all topics of a stream together, as every event id lists each of them."""
@@ -52,10 +53,11 @@ event: gap
 data: {"reason":"trimmed","topic":"orders","partition":0,"requested":1201,"earliest":1300}
 
 """
+_MAX_TOPICS = Settings.model_fields["stream_max_topics"].default
 _TOPICS = query(
     "topic",
-    "A topic to follow; may be given several times.",
-    {"type": "array", "items": TOPIC["schema"], "minItems": 1},
+    "A topic to follow; may be given several times, up to `GAPLESS_STREAM_MAX_TOPICS` (100).",
+    {"type": "array", "items": TOPIC["schema"], "minItems": 1, "maxItems": _MAX_TOPICS},
     ["orders", "payments"],
 )
 _POSITION = [

@@ -74,7 +74,8 @@ _BOUNDS = [{"partition": partition, "earliest": 1, "tip": 1200} for partition in
 async def create_topic(request: Request) -> Response:
     """Calling it again changes nothing. An empty body takes every default.
 
-    A queue has one group, `default`, which is created with it and holds every event.
+    A queue has one group, `default`, which is created with it, holds every event and keeps no order
+    (`ordering` is `none`); that never changes.
     """
     name = topic_of(request)
     no_query(request)

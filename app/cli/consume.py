@@ -109,13 +109,13 @@ def consume(
     """Run a command for each event of a group. Ctrl-C or SIGTERM ends it.
 
     The command gets the data on standard input: JSON, also the one of --whole-event, ends with a newline,
-    bytes (data_base64) come exactly as they are. The rest is in GAPLESS_TOPIC, GAPLESS_GROUP,
-    GAPLESS_PARTITION, GAPLESS_OFFSET, GAPLESS_ATTEMPT and, where the event has them, GAPLESS_KEY,
-    GAPLESS_TYPE, GAPLESS_ID, GAPLESS_SOURCE, GAPLESS_SUBJECT, GAPLESS_TIME, GAPLESS_PUBLISHED_AT,
-    GAPLESS_DATACONTENTTYPE and GAPLESS_TRANSACTION_ID. When it exits with 0 the event is acked. Otherwise it
-    has failed, with the last line on standard error as the reason, and comes again later, until its attempts
-    are used up and it becomes a dead letter. The events of a transaction are handled in order and fail
-    together.
+    bytes (data_base64) come exactly as they are. The rest is in GAPLESS_URL, GAPLESS_TOPIC, GAPLESS_GROUP,
+    GAPLESS_MEMBER, GAPLESS_PARTITION, GAPLESS_OFFSET, GAPLESS_ATTEMPT and, where the event has them,
+    GAPLESS_KEY, GAPLESS_TYPE, GAPLESS_ID, GAPLESS_SOURCE, GAPLESS_SUBJECT, GAPLESS_TIME,
+    GAPLESS_PUBLISHED_AT, GAPLESS_DATACONTENTTYPE and GAPLESS_TRANSACTION_ID. When it exits with 0 the event
+    is acked. Otherwise it has failed, with the last line on standard error as the reason, and comes again
+    later, until its attempts are used up and it becomes a dead letter. The events of a transaction are
+    handled in order and fail together.
 
     Exit codes 126 and 127 say that there is no such command or that it may not be run. No event is to blame
     for that: the consumer gives back all that it has, without counting the delivery, and exits with 1.

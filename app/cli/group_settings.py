@@ -15,7 +15,10 @@ BACKOFF = "Pause after the first failure; it doubles."
 MAX_BACKOFF = "The longest such pause."
 IN_FLIGHT = "Events out at consumers at most."
 HEARTBEAT = "How often the group should be heard of."
-TIMEOUT = "After so long without a sign the group is DEAD and keeps back no events."
+TIMEOUT = (
+    "After so long without a sign, or more where it was revived lately, the group is DEAD and keeps back no "
+    "events."
+)
 
 
 class Ordering(StrEnum):

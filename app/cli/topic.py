@@ -50,9 +50,7 @@ def create(
     context: typer.Context,
     name: Name,
     partitions: Annotated[int, typer.Option(help="1 to 256; fixed from then on.")] = 1,
-    queue: Annotated[
-        bool, typer.Option("--queue", help="One group, default, which handles each event once.")
-    ] = False,
+    queue: Annotated[bool, typer.Option("--queue", help="One group, default, which keeps no order.")] = False,
     description: Description = None,
     segment_events: Annotated[int | None, setting(SEGMENT, "1000000")] = None,
     idempotency_seconds: Annotated[int | None, setting(IDEMPOTENCY, "86400")] = None,

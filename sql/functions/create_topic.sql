@@ -4,7 +4,8 @@
  * for bad values, 40001 for a snapshot from before the topic. A creation is noted in the audit log, by p_actor. What
  * the retention settings mean is told in functions/retain_log.sql.
  *
- * A queue has one subscription, "default", which is created with it and holds every event.
+ * A queue has one subscription, "default", which is created with it, holds every event and has the ordering none, which
+ * never changes.
  *
  * The topic's table is attached rather than created as a partition: that needs no lock which
  * conflicts with publishers and readers of other topics.

@@ -1,5 +1,7 @@
 """Topics: created once, read, listed, changed, deleted, trimmed."""
 
+import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -8,6 +10,7 @@ import pytest
 
 from tests.support.problems import problem
 
+PROTOCOL = Path(__file__).parents[2] / "openapi" / "PROTOCOL.md"
 DEFAULTS = {
     "partitions": 1,
     "description": None,
@@ -34,6 +37,16 @@ async def test_a_topic_is_created_once_and_found_again(client: httpx.AsyncClient
     assert found.pop("bounds") == [{"partition": n, "earliest": 1, "tip": 0} for n in range(3)]
     assert len(found.pop("epoch")) == 12
     assert found == created.json()
+
+
+async def test_the_group_of_a_queue_keeps_the_order_that_the_protocol_names(
+    client: httpx.AsyncClient,
+) -> None:
+    (row,) = re.findall(r"^\| `semantics` .*", PROTOCOL.read_text("utf-8"), re.M)
+    named = re.findall(r"the `ordering` `(\w+)`", row)
+    await client.put("/v1/topics/work", json={"semantics": "queue"})
+    group = (await client.get("/v1/topics/work/subscriptions/default")).json()
+    assert [group["ordering"]] == named
 
 
 async def test_an_empty_body_takes_every_default(client: httpx.AsyncClient) -> None:
