@@ -83,8 +83,12 @@ class Worker:
 
     async def until_serving(self) -> None:
         """Raises WorkerFailed with what the worker says, or with how it ended."""
-        said = await self._process.stdout.readline() if self._process.stdout is not None else b""
-        what, detail = json.loads(said) if said else ("", "")
+        try:
+            said = await self._process.stdout.readline() if self._process.stdout is not None else b""
+            what, detail = json.loads(said) if said else ("", "")
+        except (TypeError, ValueError) as error:
+            self.kill()
+            raise WorkerFailed("A worker does not say whether it serves.") from error
         if what == SERVING:
             self.served_since = asyncio.get_running_loop().time()
             self.lacks = detail or None
@@ -138,7 +142,13 @@ class Workers:
         backoff = Backoff(LONGEST_PAUSE_SECONDS)
         first = True
         while not self._stopping.is_set():
-            worker = await Worker.start(self._found, self._listener)
+            try:
+                worker = await Worker.start(self._found, self._listener)
+            except (OSError, RuntimeError) as error:
+                # The machine has no process, descriptor or thread to spare: those that serve go on.
+                self._report(WorkerFailed(f"A worker cannot be started: {error}."))
+                await self._or_stopping(asyncio.sleep(backoff.next()))
+                continue
             try:
                 code = await self._serve(worker, started if first else None)
             finally:
@@ -163,14 +173,17 @@ class Workers:
                     started(worker.lacks)
             await self._or_stopping(worker.wait())
         except WorkerFailed as error:
-            log.error("worker_failed", pid=worker.pid, detail=str(error))
-            if self._missing:
-                # Whatever keeps the first one from serving keeps the next one too.
-                self._failure = self._failure or error
-                self._stopping.set()
+            self._report(error, pid=worker.pid)
         if self._stopping.is_set():
             await worker.stop(end_seconds(self._settings))
         return await worker.wait()
+
+    def _report(self, error: WorkerFailed, **of: int) -> None:
+        log.error("worker_failed", detail=str(error), **of)
+        if self._missing:
+            # Whatever keeps the first one from serving keeps the next one too.
+            self._failure = self._failure or error
+            self._stopping.set()
 
     async def _or_stopping(self, work: Coroutine[Any, Any, object]) -> None:
         """Until the work is done or all are to stop; raises what the work raises."""

@@ -4,6 +4,8 @@ import asyncio
 import itertools
 import os
 import random
+import resource
+import shlex
 import signal
 import socket
 import time
@@ -14,7 +16,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from app.cli.workers import supervise
+from app.cli.workers import Worker, WorkerFailed, supervise
 from app.errors import SetupError
 from app.settings import Settings
 from tests.conftest import StartProcess
@@ -150,6 +152,34 @@ async def test_a_killed_worker_is_replaced_and_costs_no_event(crew: Crew, tmp_pa
     assert any(one.connections > 1 for one in readers), "no stream met the kills"
     assert service.output.count("worker_ended") == 4
     assert "SIGKILL" in service.output
+
+
+async def test_a_worker_that_cannot_be_replaced_at_once_costs_the_others_nothing(crew: Crew) -> None:
+    service = crew.service
+    async with api_of(service.base_url) as api, AsyncExitStack() as stack:
+        await api.create()
+        killed, staying = streams = await crew.streams_on_both(stack)
+        _, most = resource.prlimit(service.pid, resource.RLIMIT_NOFILE)
+        # No pipe can be made for a process any more.
+        before = resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (3, most))
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: service.output.count("A worker cannot be started: [Errno 24]") > 1)
+        assert crew.workers == [staying]
+        resource.prlimit(service.pid, resource.RLIMIT_NOFILE, before)
+        await crew.replaced(killed)
+        await api.publish(1)
+        assert [offset(m) for m in await streams[staying].take(1)] == [1]
+    assert staying in crew.workers
+
+
+@pytest.mark.parametrize("said", ["Welcome to Python\n", "7\n", "[]\n", "x" * 100_000])
+async def test_a_worker_that_says_something_else_than_that_it_serves_has_failed(said: str) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", f"echo {shlex.quote(said)}; exec sleep 60", stdout=asyncio.subprocess.PIPE
+    )
+    with pytest.raises(WorkerFailed, match="does not say whether it serves"):
+        await Worker(process).until_serving()
+    assert await process.wait() == -signal.SIGKILL
 
 
 async def test_sigterm_drains_both_workers(crew: Crew) -> None:
