@@ -9,7 +9,7 @@ import typer
 from app.cli.answers import TopicDetails
 from app.cli.client import Client, stranger, topic_path
 from app.cli.failures import Failure, Problem
-from app.cli.options import Url, write_lines
+from app.cli.options import LONGEST_NUMBER, Url, write_lines
 from app.cli.printable import printable
 
 PAGE_EVENTS = 1_000
@@ -53,6 +53,9 @@ def read(
         chosen = [bounds for bounds in found if partition in (None, bounds["partition"])]
         if not chosen:
             raise Failure(f"topic {topic} has {len(found)} partitions, numbered from 0")
+        if start.isdecimal() and len(start) <= LONGEST_NUMBER:
+            # Partitions differ in length. Where none is as long, the server says so.
+            chosen = [bounds for bounds in chosen if int(start) <= bounds["tip"] + 1] or chosen
         for bounds in chosen:
             for page in _pages(client, topic, bounds["partition"], start, bounds["tip"], left):
                 write_lines(page if as_json else [_line(event) for event in page])

@@ -158,6 +158,25 @@ async def test_reading_starts_anywhere_and_stops_at_the_limit(url: str, warm_cli
     assert (unclear.code, "an offset" in unclear.err) == (1, True)
 
 
+async def test_partitions_that_end_before_the_offset_to_start_from_are_left_out(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli
+) -> None:
+    await warm_cli("topic", "create", "orders", "--partitions", "4", url=url)
+    for key, count in (("a", 5), ("b", 2), ("c", 4)):
+        body = {"events": [{"key": key, "data": 1}] * count}
+        (await client.post("/v1/topics/orders/events", json=body)).raise_for_status()
+    everything = (await warm_cli("read", "orders", "--json", url=url)).json_lines
+    tips = {event["partition"]: event["offset"] for event in everything}
+    assert sorted(tips.values()) == [2, 4, 5]
+    for start in (2, 4, 5):
+        read = await warm_cli("read", "orders", "--from", str(start), "--json", url=url)
+        assert read.json_lines == [event for event in everything if event["offset"] >= start], read.err
+    empty = str(*{0, 1, 2, 3} - set(tips))
+    for beyond in (("4", "--partition", empty), ("7",), ("9" * 5_000,)):
+        refused = await warm_cli("read", "orders", "--from", *beyond, url=url)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (1, b"", 1)
+
+
 async def test_a_reader_that_has_seen_enough_is_no_failure(url: str, warm_cli: WarmCli) -> None:
     await warm_cli("topic", "create", "orders", url=url)
     await warm_cli("publish", "orders", "-", url=url, stdin=b'"%s"\n' % (b"x" * 90) * 5_000)
