@@ -9,9 +9,13 @@ An input may have ended in the middle of a chunk that is whole the next time. It
 by powers of two, the largest first. Where the server has other contents under a key, ever smaller powers of
 two are offered, until one is what it has; the rest goes on under the key of the line after it. Whatever is
 stored begins where what was stored before it ends, so no line goes in twice.
+
+What is too much at once for the server, or for a proxy of it, goes in by powers of two as well.
 """
 
+import sys
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -21,6 +25,8 @@ from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Failure, Problem, Unreachable
 from app.cli.lines import Chunk, Line
 from app.cli.mapping import Mapping, Refused
+
+REQUEST_TOO_LARGE = 413
 
 
 class Tally(msgspec.Struct):
@@ -61,6 +67,9 @@ class Publisher:
         self._retry = retry
         self._report = report
         self._may_grow = may_grow
+        self._most_events = sys.maxsize
+        self._most_bytes = sys.maxsize
+        """Of one request, as far as refusals told."""
         self.tally = Tally()
         self.positions: list[dict[str, int]] = []
         """Where the events of the newest chunk are."""
@@ -83,14 +92,19 @@ class Publisher:
         most = len(events)
         while events:
             most = min(most, len(events))
-            numbers = list(events)[: most if whole else 1 << (most.bit_length() - 1)]
+            numbers = self._fitting(events, most)
+            if not whole or len(numbers) < most:
+                numbers = numbers[: 1 << (len(numbers).bit_length() - 1)]
+            sent = [events[number] for number in numbers]
             try:
-                answer = self._send([events[number] for number in numbers], f"{self._prefix}:{first}")
+                answer = self._send(sent, f"{self._prefix}:{first}")
             except Problem as problem:
                 if problem.code == "idempotency_conflict" and len(numbers) > 1:
                     whole, most = False, len(numbers) - 1
                     continue
                 refused = self._refused(problem, numbers)
+                if not refused and self._lessen(problem, sent):
+                    continue
                 if not refused:
                     raise self._explained(problem, first, numbers[-1]) from problem
                 for number in refused:
@@ -103,6 +117,29 @@ class Publisher:
             self.positions = answer["events"]
             return numbers
         return []
+
+    def _fitting(self, events: dict[int, bytes], most: int) -> list[int]:
+        """The first lines, as many as go into one request, but one at least."""
+        numbers: list[int] = []
+        size = 0
+        for number in islice(events, min(most, self._most_events)):
+            size += len(events[number])
+            if numbers and size > self._most_bytes:
+                break
+            numbers.append(number)
+        return numbers
+
+    def _lessen(self, problem: Problem, sent: list[bytes]) -> bool:
+        """Send less from now on, if that was the problem."""
+        if len(sent) == 1:
+            return False
+        if problem.code == "too_many_items":
+            self._most_events = len(sent) // 2
+        elif problem.status == REQUEST_TOO_LARGE:
+            self._most_bytes = sum(map(len, sent)) // 2
+        else:
+            return False
+        return True
 
     def _events(self, chunk: list[Line]) -> Iterable[tuple[int, bytes]]:
         for line in chunk:
@@ -135,7 +172,7 @@ class Publisher:
             if number not in named:
                 named.add(number)
                 self._refuse(number, item.get("code", problem.code), item.get("detail", problem.detail))
-        if not named and len(numbers) == 1 and problem.status in (400, 413):
+        if not named and len(numbers) == 1 and problem.status in (400, REQUEST_TOO_LARGE):
             named.add(numbers[0])
             self._refuse(numbers[0], problem.code, problem.detail)
         return named

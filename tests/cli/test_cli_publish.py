@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import StartProcess
+from tests.conftest import StartProcess, StartService
 from tests.support.cli import gapless, start
 from tests.support.databases import Databases, database_name
 from tests.support.proxy import FaultProxy, Target
@@ -178,6 +178,33 @@ async def test_a_file_published_again_adds_nothing_even_under_another_name(
     assert "/s" not in again.err
     assert "2,500 were there already" in again.err
     assert await held(url) == 2_500
+
+
+@pytest.mark.parametrize("limit", [{"max_batch_events": 500}, {"max_request_bytes": 20_000}])
+async def test_a_server_that_takes_less_at_once_gets_less_at_once(
+    start_service: StartService, tmp_path: Path, warm_cli: WarmCli, limit: dict[str, int]
+) -> None:
+    small, large = [
+        (await start_service(max_event_bytes=20_000, **settings)).base_url for settings in (limit, {})
+    ]
+    await create(small)
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(numbered(2_300))
+    options = ["publish", "orders", str(file), "--json"]
+    first = await warm_cli(*options, url=small)
+    assert (first.code, first.err) == (0, "")
+    for url in (small, large):
+        again = await warm_cli(*options, url=url)
+        assert (again.code, again.err) == (0, "")
+        assert again.json_lines[0]["replayed"] == 2_300
+    assert ns(await stored(large)) == list(range(2_300))
+    too_large = b'"%s"\n' % (b"x" * 30_000)
+    lines = numbered(10) + too_large + numbered(990)
+    mixed = await warm_cli("publish", "orders", "-", url=small, stdin=lines)
+    refusal, summary = mixed.err.splitlines()
+    assert refusal.startswith("line 11 refused: ")
+    assert summary.startswith("1,000 events published")
+    assert summary.endswith("; 1 line refused")
 
 
 async def test_one_event_is_told_as_one(url: str, warm_cli: WarmCli) -> None:
