@@ -104,7 +104,11 @@ class OutputFile:
                 raise UsageFailure(
                     f"{self._path} is not empty and has no position beside it; give another --output"
                 )
-            return None
+            if stored is None:
+                return None
+            # Of standard output until now. What is written here from now on can be cut off again.
+            self._position.save(stored.last_event_id, 0)
+            return stored.last_event_id
         if length < stored.bytes:
             raise Failure(f"{self._path} is shorter than its position says: lines are missing from it")
         self._file.truncate(stored.bytes)

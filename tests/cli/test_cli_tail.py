@@ -225,6 +225,33 @@ async def test_a_position_file_lets_a_killed_tail_go_on(url: str, tmp_path: Path
     assert (other.code, "is the position of a tail of orders" in other.err) == (2, True)
 
 
+async def test_a_position_of_standard_output_is_where_an_empty_file_goes_on(
+    url: str, tmp_path: Path, warm_cli: WarmCli
+) -> None:
+    await create(url)
+    await publish(url, "orders", *range(5))
+    options = ["tail", "orders", "--resume-file", str(tmp_path / "position")]
+    await warm_cli(*options, "--from", "earliest", "--max", "2", url=url)
+    output = tmp_path / "events.ndjson"
+    written = await warm_cli(*options, "--output", output, "--max", "2", url=url)
+    assert written.code == 0, written.err
+    assert [json.loads(text)["offset"] for text in output.read_bytes().splitlines()] == [3, 4]
+
+
+async def test_a_tail_that_was_killed_before_its_first_position_goes_on_from_the_one_before(
+    url: str, tmp_path: Path, warm_cli: WarmCli
+) -> None:
+    await create(url)
+    await publish(url, "orders", *range(3))
+    position, output = tmp_path / "position", tmp_path / "events.ndjson"
+    options = ["tail", "orders", "--resume-file", str(position)]
+    await warm_cli(*options, "--from", "earliest", "--max", "2", url=url)
+    await warm_cli(*options, "--output", output)
+    output.write_bytes(b'{"topic":"orders","partition":0,"offset":3}\n')
+    await warm_cli(*options, "--output", output, "--max", "1", url=url)
+    assert [json.loads(text)["offset"] for text in output.read_bytes().splitlines()] == [3]
+
+
 async def test_two_tails_never_write_one_file(url: str, tmp_path: Path, warm_cli: WarmCli) -> None:
     await create(url)
     await publish(url, "orders", 1)
