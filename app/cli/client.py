@@ -15,6 +15,7 @@ from app import __version__
 from app.cli.answers import Said
 from app.cli.credentials import authorization, token_place
 from app.cli.failures import OTHER_ADDRESS, Failure, Problem, Unreachable, UsageFailure
+from app.cli.printable import printable
 
 if TYPE_CHECKING:
     import ssl
@@ -70,6 +71,12 @@ class Client:
                 raise problem_of(response)
             if "event-stream" not in response.headers.get("content-type", ""):
                 raise stranger(self, response)
+            coding = response.headers.get("content-encoding", "identity")
+            if coding != "identity":
+                raise Failure(
+                    f"a proxy of {self.url} sends the stream as {printable(coding)}, which nobody asked for: "
+                    "it must leave text/event-stream as it is"
+                )
             yield response
 
 

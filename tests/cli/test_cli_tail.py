@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -295,6 +296,29 @@ async def test_an_id_that_no_stream_can_have_given_is_a_usage_error(warm_cli: Wa
         refused = await warm_cli("tail", "orders", "--last-event-id", given)
         assert (refused.code, refused.err.count("\n")) == (2, 1), refused
         assert "--last-event-id is the id of an event" in refused.err
+
+
+async def test_events_come_at_once_through_a_proxy_that_compresses(warm_cli: WarmCli) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
+        if re.search(rb"accept-encoding:.*gzip", head) or b"topic=squeezed" in head:
+            writer.write(b"Content-Encoding: gzip\r\n\r\n")
+        else:
+            writer.write(b'\r\nid: 1\ndata: {"n": 1}\n\n')
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        tailed = await warm_cli("tail", "orders", "--max", "1", url=url)
+        assert (tailed.code, tailed.out) == (0, b'{"n": 1}\n')
+        refused = await warm_cli("tail", "squeezed", "--max", "1", url=url)
+        assert (refused.code, refused.err) == (
+            1,
+            f"gapless: a proxy of {url} sends the stream as gzip, which nobody asked for: "
+            "it must leave text/event-stream as it is\n",
+        )
 
 
 async def test_an_interrupted_tail_ends_quietly(url: str) -> None:
