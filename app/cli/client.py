@@ -14,7 +14,7 @@ import msgspec
 from app import __version__
 from app.cli.answers import Said
 from app.cli.credentials import authorization, token_place
-from app.cli.failures import OTHER_ADDRESS, Failure, Problem, Unreachable, UsageFailure
+from app.cli.failures import OTHER_ADDRESS, Failure, Problem, TooDeep, Unreachable, UsageFailure
 from app.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -232,6 +232,8 @@ def decoded(client: "Client | AsyncClient", response: "httpx.Response", answer: 
     """The content as what is expected; JSON that is something else is of another service."""
     try:
         return msgspec.json.decode(response.content, type=answer)
+    except RecursionError:
+        raise TooDeep from None
     except msgspec.MsgspecError as error:
         raise stranger(client, response) from error
 
@@ -268,7 +270,7 @@ def problem_of(response: "httpx.Response") -> Problem:
         try:
             msgspec.json.decode(response.content, type=Said)
             said = msgspec.json.decode(response.content)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             # Not what problems are like: of another service.
             said = {}
     elif _expects_tls(response):

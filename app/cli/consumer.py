@@ -16,7 +16,7 @@ from app.cli.answers import Released, SubscriptionDetails
 from app.cli.client import AsyncClient, decoded
 from app.cli.command import Commands
 from app.cli.delivery import Claim, Lease, Standing
-from app.cli.failures import Exit, Failure, ReaderGone
+from app.cli.failures import Exit, Failure, ReaderGone, TooDeep
 from app.cli.group import events
 from app.cli.keeper import Held, Keeper
 from app.cli.membership import Membership
@@ -165,8 +165,7 @@ class Consumer:
         path = self._membership.path("claim")
         try:
             return await self._membership.call(path, body, Claim, wait=wait, once=once)
-        except RecursionError:
-            # The service refuses data as deep as this, but a SQL client may have published it.
+        except TooDeep:
             raise Failure("the data of a claimed event is nested too deeply to be read") from None
 
     async def _give_back(self, request_id: str) -> None:

@@ -1,19 +1,25 @@
 """`gapless dlq`: what a group gave up, looked at, delivered again or let go."""
 
+import re
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 import typer
 
 from app.cli.answers import DeadLetter, DeadLetters, Discarded, Redriven
-from app.cli.client import Client, decoded
-from app.cli.failures import UsageFailure
+from app.cli.client import Client, decoded, stranger
+from app.cli.failures import TooDeep, UsageFailure
 from app.cli.group import GroupArgument, TopicArgument, events, group_path, utc
 from app.cli.options import Json, Url, confirm, notice, print_json, print_table, say, write_lines
 
+if TYPE_CHECKING:
+    import httpx
+
 PAGE = 1000
 SHORT = 60
+UNREADABLE = "nested too deeply to be read"
+_FIRST_ID = re.compile(rb'\{"dead_letters":\[\{"id":([0-9]{1,19}),')
 
 dlq = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Look at dead letters, redrive or discard them."
@@ -53,10 +59,13 @@ def list_(
     rows = []
     with Client(url or context.find_root().obj) as client:
         for page in _pages(client, topic, group, {"status": status, **filters}, limit):
-            if as_json:
-                write_lines([letter.replace(b"\n", b" ").replace(b"\r", b" ") for letter in page])
-            else:
-                rows += [_row(msgspec.json.decode(letter)) for letter in page]
+            if not as_json:
+                rows += [_row(letter) for letter in page]
+                continue
+            write_lines([_on_one_line(letter.text) for letter in page if letter.text is not None])
+            for letter in page:
+                if letter.text is None:
+                    notice(f"dead letter {letter.id} is {UNREADABLE}")
     if as_json:
         return
     if rows:
@@ -81,7 +90,7 @@ def show(
         decoded(client, answer, DeadLetter)
     content = answer.content
     if as_json:
-        write_lines([content.replace(b"\n", b" ").replace(b"\r", b" ")])
+        write_lines([_on_one_line(content)])
         return
     found = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     errors = msgspec.json.decode(found.pop("errors"), type=list[dict[str, Any]])
@@ -175,16 +184,12 @@ def _apply(
     for page in _pages(client, topic, group, {"status": "dead", **filters}, None):
         if not page:
             continue
-        found = [msgspec.json.decode(letter, type=_Numbered).id for letter in page]
+        found = [letter.id for letter in page]
         count += _count(client.json("POST", path, _ANSWERS[verb], json={"ids": found}), verb)
     return count
 
 
 _ANSWERS: dict[str, type] = {"redrive": Redriven, "discard": Discarded}
-
-
-class _Numbered(msgspec.Struct):
-    id: int
 
 
 def _count(answer: dict[str, Any], verb: str) -> int:
@@ -198,6 +203,12 @@ def _report(topic: str, group: str, word: str, count: int, as_json: bool) -> Non
         say(f"{events(count)} {word}")
 
 
+class _Letter(NamedTuple):
+    id: int
+    text: bytes | None
+    """None where it is nested too deeply to be read."""
+
+
 class _Page(msgspec.Struct):
     dead_letters: list[msgspec.Raw]
     next_after: int | None
@@ -205,23 +216,48 @@ class _Page(msgspec.Struct):
 
 def _pages(
     client: Client, topic: str, group: str, wanted: dict[str, Any], limit: int | None
-) -> Iterator[list[bytes]]:
+) -> Iterator[list[_Letter]]:
     given = {name: value for name, value in wanted.items() if value is not None}
     after: int | None = 0
+    most = PAGE
     while after is not None and (limit is None or limit > 0):
+        asked = most if limit is None else min(limit, most)
         answer = client.call(
-            "GET",
-            group_path(topic, group, "dead-letters"),
-            params={**given, "after": after, "limit": PAGE if limit is None else min(limit, PAGE)},
+            "GET", group_path(topic, group, "dead-letters"), params={**given, "after": after, "limit": asked}
         )
-        decoded(client, answer, DeadLetters)
-        page = msgspec.json.decode(answer.content, type=_Page)
-        yield [bytes(letter) for letter in page.dead_letters]
-        after = page.next_after
-        limit = None if limit is None else limit - len(page.dead_letters)
+        try:
+            numbers = [letter.id for letter in decoded(client, answer, DeadLetters).dead_letters]
+        except TooDeep:
+            if asked > 1:
+                most = asked // 2
+                continue
+            page = [_Letter(_first_id(client, answer), None)]
+            after = page[0].id
+        else:
+            found = msgspec.json.decode(answer.content, type=_Page)
+            page = [_Letter(*one) for one in zip(numbers, map(bytes, found.dead_letters), strict=True)]
+            after = found.next_after
+        most = PAGE
+        yield page
+        limit = None if limit is None else limit - len(page)
 
 
-def _row(letter: dict[str, Any]) -> list[str]:
+def _first_id(client: Client, answer: "httpx.Response") -> int:
+    """Of a page that cannot be read as JSON."""
+    found = _FIRST_ID.match(answer.content)
+    if found is None:
+        raise stranger(client, answer)
+    return int(found[1])
+
+
+def _on_one_line(text: bytes) -> bytes:
+    return text.replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+def _row(one: _Letter) -> list[str]:
+    if one.text is None:
+        return [str(one.id), *"-" * 6, UNREADABLE]
+    letter = msgspec.json.decode(one.text)
     why = letter["reason"].replace("\n", " ")
     return [
         *(str(letter[name]) for name in ("id", "partition", "offset", "attempts")),

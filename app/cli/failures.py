@@ -30,6 +30,13 @@ class Unreachable(Failure):
     exit_code = Exit.UNREACHABLE
 
 
+class TooDeep(Failure):
+    """The service refuses such data, but a SQL client may have published it."""
+
+    def __init__(self) -> None:
+        super().__init__("the answer of the server is nested too deeply to be read")
+
+
 HINTS = {
     "unauthorized": "set GAPLESS_TOKEN to the token of an active key, or give a file that holds it with "
     "--token-file; the first key is made in the server's own database: `gapless key create` with its --data, "

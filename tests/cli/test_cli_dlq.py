@@ -1,5 +1,8 @@
 """`gapless dlq`: dead letters are listed, looked at, redriven and discarded."""
 
+import re
+
+import asyncpg
 import httpx
 import pytest
 
@@ -136,3 +139,33 @@ async def test_all_means_all_over_pages(url: str, client: httpx.AsyncClient, war
     assert result.out == b"230 events redriven\n"
     await reject_all(group, "still no")
     assert await group.counts("dead", "lag") == (230, 0)
+
+
+async def test_a_dead_letter_that_is_nested_too_deeply_is_named_and_the_others_are_shown(
+    url: str, client: httpx.AsyncClient, warm_cli: WarmCli, connection: asyncpg.Connection
+) -> None:
+    group = await create_group(client)
+    deep = "[" * 1_500 + "]" * 1_500
+    for data in ('{"n":1}', deep, '{"n":3}'):
+        await connection.execute("select from gapless.publish('orders', array[$1::json])", data)
+    for _ in range(3):
+        claimed = await client.post(f"{group.path}/claim", json={"member": "m", "max_events": 1})
+        (token,) = re.findall('"token":"([^"]+)"', claimed.text)
+        await group.post(f"leases/{token}/reject", {"reason": "no"})
+
+    listed = (await warm_cli("dlq", "list", "orders", "billing", url=url)).out.decode().splitlines()[1:]
+    numbers = [line.split()[0] for line in listed]
+    assert [line.split()[1] for line in listed] == ["0", "-", "0"]
+    assert listed[1].endswith(" nested too deeply to be read")
+    as_json = await warm_cli("dlq", "list", "orders", "billing", "--json", url=url)
+    assert [str(letter["id"]) for letter in as_json.json_lines] == [numbers[0], numbers[2]]
+    assert as_json.err == f"dead letter {numbers[1]} is nested too deeply to be read\n"
+    shown = await warm_cli("dlq", "show", "orders", "billing", numbers[1], url=url)
+    assert shown.err == "gapless: the answer of the server is nested too deeply to be read\n"
+    redriven = await warm_cli("dlq", "redrive", "orders", "billing", "--all", url=url)
+    assert redriven.out == b"3 events redriven\n"
+    consumed = await warm_cli("consume", "orders", "billing", "--exec", "cat", "--once", url=url)
+    assert (consumed.code, consumed.err.splitlines()[-1]) == (
+        1,
+        "gapless: the data of a claimed event is nested too deeply to be read",
+    )
