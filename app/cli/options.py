@@ -40,9 +40,13 @@ def print_json(value: Any) -> None:
 
 
 def write_lines(lines: list[bytes]) -> None:
-    """Bytes as they are, and out at once: a reader behind a pipe sees an event when it happens."""
+    """Out at once: a reader behind a pipe sees an event when it happens. All but a terminal gets the bytes as
+    they are."""
     if not lines:
         return
+    if sys.stdout.isatty():
+        texts = [text for line in lines for text in line.decode(errors="replace").split("\n")]
+        lines = [printable(text).encode() for text in texts]
     try:
         sys.stdout.buffer.write(b"\n".join(lines) + b"\n")
         sys.stdout.buffer.flush()

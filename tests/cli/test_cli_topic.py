@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import ssl
 from collections.abc import AsyncIterator
@@ -206,6 +207,23 @@ async def test_output_that_cannot_be_written_is_told_in_one_line(url: str, warm_
         )  # fmt: skip
         _, err = await process.communicate()
         assert (process.returncode, err.count(b"\n"), words in err.decode()) == (1, 1, True), err
+
+
+async def test_data_is_shown_to_a_terminal_that_does_not_obey_it(url: str, warm_cli: WarmCli) -> None:
+    await warm_cli("topic", "create", "orders", url=url)
+    evil = '["a\x9b2J\x7f\u202eb",\t1]'
+    await warm_cli("publish", "orders", "-", url=url, stdin=evil + "\n")
+    piped = (await warm_cli("read", "orders", "--json", url=url)).out.decode()
+    assert evil in piped
+    ours, theirs = os.openpty()
+    process = await asyncio.create_subprocess_exec(
+        GAPLESS, "read", "orders", "--json", stdout=theirs, env=environment(GAPLESS_URL=url)
+    )
+    assert await process.wait() == 0
+    shown = os.read(ours, 65_536).decode()
+    os.close(theirs)
+    os.close(ours)
+    assert shown == piped.replace(evil, '["a\ufffd2J\ufffd\ufffdb", 1]').replace("\n", "\r\n")
 
 
 async def test_an_argument_that_is_not_utf_8_is_a_usage_error(url: str, warm_cli: WarmCli) -> None:
