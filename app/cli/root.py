@@ -78,6 +78,7 @@ app.command()(uninstall)
 
 
 def main() -> None:
+    _open_closed_streams()
     try:
         app()
     except Failure as failure:
@@ -103,6 +104,19 @@ def main() -> None:
         # It has seen enough, which is no failure; but nothing may be flushed to it any more.
         drop_output()
         sys.exit(Exit.OK)
+
+
+def _open_closed_streams() -> None:
+    """Python has None for a standard stream that is closed, and the next file would be in its place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # It is the lowest number that is free; commands that are run inherit it, too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, os.fdopen(number, mode, errors="backslashreplace", closefd=False))
 
 
 def _tell(text: str) -> None:

@@ -13,8 +13,8 @@ import typer
 
 from app import __version__
 from app.cli.configuration import load_settings, log_to_stderr
-from app.cli.failures import Failure, UsageFailure
-from app.cli.options import DEFAULT_URL
+from app.cli.failures import Failure, ReaderGone, UsageFailure
+from app.cli.options import DEFAULT_URL, drop_output, write_lines
 from app.errors import GaplessError, SetupError
 
 if TYPE_CHECKING:
@@ -107,7 +107,11 @@ def _run(settings: "Settings", listener: socket.socket, migrate: bool) -> None:
         structlog.get_logger().info("starting_postgres", data=str(settings.data_dir.resolve()))
 
     def started(lacking: str | None) -> None:
-        typer.echo(_welcome(settings, listener, lacking))
+        try:
+            write_lines(_welcome(settings, listener, lacking).encode(errors="surrogateescape").split(b"\n"))
+        except (Failure, ReaderGone):
+            # It serves all the same, and its log goes elsewhere.
+            drop_output()
 
     if settings.workers > 1:
         from app.cli.workers import supervise

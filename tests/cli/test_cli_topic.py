@@ -17,6 +17,7 @@ from app.cli.client import problem_of
 from tests.cli.test_cli_key import COMMANDS
 from tests.support.certificates import make_authority, make_certificate
 from tests.support.cli import GAPLESS, environment
+from tests.support.http_group import create_group
 from tests.support.service import ThreadService
 from tests.support.warm_cli import WarmCli
 
@@ -207,6 +208,39 @@ async def test_output_that_cannot_be_written_is_told_in_one_line(url: str, warm_
         )  # fmt: skip
         _, err = await process.communicate()
         assert (process.returncode, err.count(b"\n"), words in err.decode()) == (1, 1, True), err
+
+
+async def test_a_standard_stream_that_is_closed_is_one_that_nobody_reads(
+    url: str, client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    group = await create_group(client, max_attempts=1)
+    await group.publish(1)
+    file = tmp_path / "events.ndjson"
+    file.write_text("2\n3\n")
+
+    async def run(script: str) -> tuple[int | None, bytes, bytes]:
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-c", script, GAPLESS, str(file), env=environment(GAPLESS_URL=url),
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await process.communicate()
+        return process.returncode, out, err
+
+    listed, consumed = await asyncio.gather(
+        run('"$0" topic list >&-'),
+        run('"$0" consume orders billing --once --exec "echo no >&2; exit 1" >&-'),
+    )
+    assert listed == (0, b"", b"")
+    assert consumed == (0, b"", consumed[2])
+    assert consumed[2].endswith(b"\n0 events acked, 1 delivery failed, 1 event became a dead letter\n")
+    published, tailed, nothing = await asyncio.gather(
+        run('"$0" publish orders "$1" 2>&-'),
+        run('"$0" tail orders --from earliest --max 3 <&- 2>&-'),
+        run('"$0" topic show nothing >&- 2>&-'),
+    )
+    assert published == (0, b"", b"")
+    assert [json.loads(text)["data"] for text in tailed[1].splitlines()] == [1, 2, 3]
+    assert (tailed[0], tailed[2], nothing[0]) == (0, b"", 1)
 
 
 async def test_data_is_shown_to_a_terminal_that_does_not_obey_it(url: str, warm_cli: WarmCli) -> None:

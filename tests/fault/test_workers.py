@@ -24,6 +24,7 @@ from tests.soak.chaos import Chaos
 from tests.soak.verdict import Verdict
 from tests.soak.work import Publisher, Reader, create_topic
 from tests.support.api import api_of, offset
+from tests.support.cli import GAPLESS
 from tests.support.databases import Databases, as_service, database_name
 from tests.support.processes import is_alive, server_of, stopped, workers_of
 from tests.support.raw import RawStream
@@ -170,6 +171,15 @@ async def test_a_worker_that_cannot_be_replaced_at_once_costs_the_others_nothing
         await api.publish(1)
         assert [offset(m) for m in await streams[staying].take(1)] == [1]
     assert staying in crew.workers
+
+
+async def test_a_standard_output_that_is_full_ends_no_service_that_serves(dsn: str) -> None:
+    command = ("bash", "-c", 'exec "$0" serve "$@" >/dev/full 2>&-', GAPLESS)
+    async with ProcessService({"database_url": as_service(dsn), "workers": 2}, command) as service:
+        async with api_of(service.base_url) as api, AsyncExitStack() as stack:
+            await api.create()
+            await Crew(service).streams_on_both(stack)
+        assert await service.terminate() == 0
 
 
 @pytest.mark.parametrize("said", ["Welcome to Python\n", "7\n", "[]\n", "x" * 100_000])
