@@ -15,7 +15,8 @@ from app.cli.key_places import DatabaseKeys, Keys, ServerKeys
 from app.cli.options import Json, Url, notice, print_json, print_table, say, write_lines
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-MAX_DAYS = 36_500
+MAX_DAYS = 3_650
+"""As the service has it."""
 
 key = typer.Typer(
     no_args_is_help=True,
