@@ -46,8 +46,9 @@ def without_secrets(text: str) -> str:
     text = without_password(text)
     if "gpl" in text:
         text = _TOKEN.sub(r"\1***", text)
-    if "v1" in text:
+    folded = text.lower()
+    if "v1" in folded:
         text = _LEASE.sub(r"\1***", text)
-    if "earer" in text or "asic" in text or "EARER" in text:
+    if "bearer" in folded or "basic" in folded:
         text = _BEARER.sub(r"\1 ***", text)
     return _QUERY.sub(r"\1***", text) if "=" in text else text

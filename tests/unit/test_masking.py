@@ -1,8 +1,8 @@
-"""Where a database is may be told; who logs in there, and by which password, may not."""
+"""Where a database is may be told; who logs in there, by which password, and other secrets may not."""
 
 import pytest
 
-from app.masking import place_of
+from app.masking import place_of, without_secrets
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +34,18 @@ def test_the_place_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PGHOST", "db.example.com")
     monkeypatch.setenv("PGPORT", "6432")
     assert place_of("postgresql:///shop") == "db.example.com port 6432"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Authorization: BASIC dXNlcjpwYXNz", "Authorization: BASIC ***"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic ***"),
+        ("BeArEr abc.def.ghijklmnop", "BeArEr ***"),
+        ("BEARER abc", "BEARER ***"),
+        ("/leases/v1.3.0.17.5f0c/ack", "/leases/v1.3.0.17.***/ack"),
+        ("/leases/V1%2e3%2E0%2E17%2E5F0C/ack", "/leases/V1%2e3%2E0%2E17%2E***/ack"),
+    ],
+)
+def test_credentials_are_hidden_however_they_are_spelled(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
