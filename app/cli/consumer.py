@@ -16,7 +16,7 @@ from app.cli.answers import Released, SubscriptionDetails
 from app.cli.client import AsyncClient, decoded
 from app.cli.command import Commands
 from app.cli.delivery import Claim, Lease, Standing
-from app.cli.failures import Exit, Failure, ReaderGone, TooDeep
+from app.cli.failures import Exit, Failure, Problem, ReaderGone, TooDeep
 from app.cli.group import events
 from app.cli.keeper import Held, Keeper
 from app.cli.membership import Membership
@@ -25,7 +25,8 @@ from app.cli.terms import Options, Tally, Terms
 from app.cli.waiting import first_of
 from app.cli.work import Work
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 20.0
+SHORTEST_WAIT_SECONDS = 0.1
 PACE_SECONDS = 1.0
 """Between claims that found nothing and were answered at once, as those of a paused group are."""
 SETTLE_SECONDS = 5.0
@@ -47,6 +48,7 @@ class Consumer:
         self._works: set[Work] = set()
         self._signals: list[int] = []
         self._status = status
+        self._wait_seconds = WAIT_SECONDS
         self.tally = Tally()
 
     async def run(self) -> int:
@@ -139,7 +141,7 @@ class Consumer:
 
     async def _claim(self) -> Claim | None:
         """A claim, with the work on it begun; None when the consumer was stopped meanwhile."""
-        wait = 0 if self._options.until_empty else WAIT_SECONDS
+        wait = 0 if self._options.until_empty else self._wait_seconds
         request_id = str(uuid.uuid4())
         claiming = asyncio.create_task(self._ask(request_id, wait, self._options.max_events))
         await first_of(claiming, self._stopping.wait())
@@ -165,6 +167,12 @@ class Consumer:
         path = self._membership.path("claim")
         try:
             return await self._membership.call(path, body, Claim, wait=wait, once=once)
+        except Problem as problem:
+            if problem.members.get("field") != "wait" or wait < SHORTEST_WAIT_SECONDS:
+                raise
+            # Whoever runs the server lowered GAPLESS_MAX_WAIT_SECONDS.
+            self._wait_seconds = wait / 2
+            return await self._ask(request_id, self._wait_seconds, max_events, once=once)
         except TooDeep:
             raise Failure("the data of a claimed event is nested too deeply to be read") from None
 

@@ -58,14 +58,24 @@ export async function topicNow(topic, signal) {
   return (await call("GET", topicPath(topic), { signal })).json();
 }
 
+// Events of a page at most. It is less where the server was set to have smaller pages.
+let pageEvents = 1000;
+
 // The lines of a page, each an event's exact text: parsing the page as one value would lose the bytes of `data`.
 export async function readPage(topic, partition, offset, signal) {
-  const query = new URLSearchParams({ partition, offset, limit: 1000 });
-  const response = await call("GET", `${topicPath(topic, "events")}?${query}`, {
-    signal,
-    headers: { Accept: "application/x-ndjson" },
-  });
-  return (await response.text()).split("\n").filter(Boolean);
+  const limit = pageEvents;
+  const query = new URLSearchParams({ partition, offset, limit });
+  try {
+    const response = await call("GET", `${topicPath(topic, "events")}?${query}`, {
+      signal,
+      headers: { Accept: "application/x-ndjson" },
+    });
+    return (await response.text()).split("\n").filter(Boolean);
+  } catch (error) {
+    if (!(error instanceof Problem && error.members.field === "limit" && limit > 1)) throw error;
+  }
+  pageEvents = Math.min(pageEvents, Math.floor(limit / 2));
+  return readPage(topic, partition, offset, signal);
 }
 
 export const pause = (milliseconds, signal) =>

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.async_api import BrowserContext, Route, expect
 
-from tests.conftest import StartProcess
+from tests.conftest import StartProcess, StartService
 from tests.support.browser import Tab
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
@@ -158,6 +158,27 @@ async def test_what_log_and_stream_both_bring_after_a_break_counts_once_and_is_n
         [partition] = await tab.partitions()
         assert (partition["first"], partition["last"], partition["received"]) == (1, 301, 301)
         assert partition["repeats"] == partition["lost"] == 0
+        assert tab.faults == []
+
+
+async def test_a_server_with_smaller_pages_is_read_in_smaller_pages(
+    context: BrowserContext, start_service: StartService
+) -> None:
+    service = await start_service(page_max_events=100)
+    await context.add_init_script(HOLDING)
+    async with (
+        FaultProxy(Target(port=service.port)) as proxy,
+        httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client,
+    ):
+        await client.put("/v1/topics/orders", json={})
+        tab = await Tab.open(context, f"http://127.0.0.1:{proxy.port}", "orders")
+        await tab.page.evaluate("holding = true")
+        proxy.refuse()
+        proxy.cut()
+        await tab.state("reconnecting")
+        await client.post("/v1/topics/orders/events", json=keyed(range(300)))
+        proxy.heal()
+        await tab.received(300)
         assert tab.faults == []
 
 

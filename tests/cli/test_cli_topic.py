@@ -15,6 +15,7 @@ import pytest
 from app import __version__
 from app.cli.client import problem_of
 from tests.cli.test_cli_key import COMMANDS
+from tests.conftest import StartService
 from tests.support.certificates import make_authority, make_certificate
 from tests.support.cli import GAPLESS, environment
 from tests.support.http_group import create_group
@@ -177,6 +178,20 @@ async def test_partitions_that_end_before_the_offset_to_start_from_are_left_out(
     for beyond in (("4", "--partition", empty), ("7",), ("9" * 5_000,)):
         refused = await warm_cli("read", "orders", "--from", *beyond, url=url)
         assert (refused.code, refused.out, refused.err.count("\n")) == (1, b"", 1)
+
+
+async def test_a_server_that_is_set_to_answer_less_is_asked_for_less(
+    start_service: StartService, warm_cli: WarmCli
+) -> None:
+    url = (await start_service(page_max_events=30, max_wait_seconds=0.5)).base_url
+    await warm_cli("topic", "create", "orders", "--partitions", "2", url=url)
+    lines = b"".join(b'{"k":"%d"}\n' % number for number in range(100))
+    await warm_cli("publish", "orders", "-", "--key", "k", url=url, stdin=lines)
+    assert len((await warm_cli("read", "orders", "--json", url=url)).json_lines) == 100
+    assert len((await warm_cli("read", "orders", "--limit", "70", "--json", url=url)).json_lines) == 70
+    consume = ["consume", "orders", "billing", "--create", "--from", "earliest", "--max-events", "1"]
+    consumed = await warm_cli(*consume, "--exec", "cat; kill -TERM $PPID", url=url)
+    assert (consumed.code, consumed.out.count(b"\n")) == (0, 1), consumed.err
 
 
 async def test_a_reader_that_has_seen_enough_is_no_failure(url: str, warm_cli: WarmCli) -> None:
