@@ -15,7 +15,9 @@ from app.cli.position import OutputFile, PositionFile, Sink, StandardOutput
 from app.cli.sse import Frame, FrameParser
 
 SILENCE_SECONDS = 45.0
-"""Three missed pings: the connection is dead, whatever TCP thinks."""
+"""Three missed pings: the connection is dead, whatever TCP thinks. Doubled each time, as a server may be set
+to ping more rarely."""
+LONGEST_SILENCE_SECONDS = 300.0
 RETRY_SECONDS = 2.0
 LONGEST_RETRY_SECONDS = 10.0
 
@@ -81,6 +83,7 @@ class Tail:
         self._left = limit
         self._id = ""
         self._retry = RETRY_SECONDS
+        self._silence_seconds = SILENCE_SECONDS
         self._connected = False
         self._attempt = 0
 
@@ -94,12 +97,19 @@ class Tail:
                 if not self._connected or not may_pass(failure):
                     raise
                 if self._attempt == 0:
+                    self._bear(failure)
                     notice(f"{failure}; reconnecting")
                 self._attempt += 1
                 self._pause(self._attempt, failure)
             else:
                 if self._topics and self._left != 0:
                     self._pause(0)
+
+    def _bear(self, failure: Failure) -> None:
+        import httpx
+
+        if isinstance(failure.__cause__, httpx.ReadTimeout):
+            self._silence_seconds = min(2 * self._silence_seconds, LONGEST_SILENCE_SECONDS)
 
     def _follow(self) -> None:
         import httpx
@@ -111,7 +121,7 @@ class Tail:
         if last_id:
             headers["Last-Event-ID"] = last_id
         query = {"topic": self._topics, "from": self._start}
-        patience = httpx.Timeout(SILENCE_SECONDS, connect=5.0)
+        patience = httpx.Timeout(self._silence_seconds, connect=5.0)
         with self._client.stream("/v1/stream", params=query, headers=headers, timeout=patience) as response:
             begun = False
             for chunk in response.iter_raw():

@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.cli.client import Client
+from app.cli.tail import Tail
 from tests.conftest import StartProcess, StartService
 from tests.support.cli import start
 from tests.support.service import ThreadService
@@ -319,6 +321,46 @@ async def test_events_come_at_once_through_a_proxy_that_compresses(warm_cli: War
             f"gapless: a proxy of {url} sends the stream as gzip, which nobody asked for: "
             "it must leave text/event-stream as it is\n",
         )
+
+
+class Taken:
+    """A sink that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def start(self) -> None:
+        return None
+
+    def write(self, lines: list[bytes], last_event_id: str) -> None:
+        self.lines += lines
+
+
+async def test_a_server_that_pings_more_rarely_is_not_taken_for_dead_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.cli.tail.SILENCE_SECONDS", 0.1)
+    connections = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n" if connections < 10 else b"HTTP/1.1 404 Not Found\r\n")
+        writer.write(b"Content-Type: text/event-stream\r\nConnection: close\r\n\r\nretry: 10\n\n")
+        left = asyncio.create_task(reader.read())
+        for said in (b": ping\n\n", b"id: 1\ndata: {}\n\n"):
+            if connections < 10 and not (await asyncio.wait([left], timeout=0.3))[0]:
+                writer.write(said)
+        writer.write_eof()
+        await left
+        writer.close()
+
+    taken = Taken()
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        with Client(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}") as client:
+            await asyncio.to_thread(Tail(client, ["orders"], "latest", taken, 1).run, None)
+    assert taken.lines == [b"{}"]
 
 
 async def test_an_interrupted_tail_ends_quietly(url: str) -> None:
