@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 72263205470162766645688baacbb71fb735729312791cb65736dbb4473245bb
+// SHA-256 of openapi.json: 43e3f2ea0ed4f272833227dd662045419ee632e731cc3f2f0992939f9749961e
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -527,7 +527,8 @@ export interface paths {
         /**
          * Give dead letters back to their group
          * @description With as many deliveries as new events have; in an ordered group before what comes after them. Whole
-         *     transactions. Those redriven or discarded before are left alone; without a choice all are meant.
+         *     transactions. Those redriven or discarded before are left alone; without a choice all are meant, up to
+         *     `limit` in one call: call again until the answer is 0.
          */
         post: operations["redrive_dead_letters"];
         delete?: never;
@@ -573,7 +574,8 @@ export interface paths {
          * Create a topic
          * @description Calling it again changes nothing. An empty body takes every default.
          *
-         *     A queue has one group, `default`, which is created with it and holds every event.
+         *     A queue has one group, `default`, which is created with it, holds every event and keeps no order
+         *     (`ordering` is `none`); that never changes.
          */
         put: operations["create_topic"];
         post?: never;
@@ -1257,6 +1259,7 @@ export interface components {
             reason?: string | null;
             /**
              * Format: int32
+             * @description Events in one call, without `ids`. Call again until the answer is 0: all are done.
              * @default 1000
              */
             limit?: number;
@@ -1504,7 +1507,7 @@ export interface components {
             dry_run?: boolean;
         };
         /**
-         * @description pub_sub: every group gets every event. queue: one group, each event once.
+         * @description pub_sub: every group gets every event. queue: one group, `default`, which is given each event at least once and keeps no order (`ordering` is `none`).
          * @enum {string}
          */
         Semantics: "pub_sub" | "queue";
@@ -1631,7 +1634,7 @@ export interface components {
             heartbeat_seconds?: number;
             /**
              * Format: double
-             * @description A group not heard of for so long is DEAD; null if it never dies.
+             * @description A group not heard of for so long, and a third of `heartbeat_seconds`, is DEAD; for a while after a revival it has two to eight times as long. null: it never dies.
              */
             heartbeat_timeout_seconds?: number | null;
         };
@@ -1745,7 +1748,7 @@ export interface components {
             heartbeat_seconds?: number;
             /**
              * Format: double
-             * @description A group not heard of for so long is DEAD; null if it never dies.
+             * @description A group not heard of for so long, and a third of `heartbeat_seconds`, is DEAD; for a while after a revival it has two to eight times as long. null: it never dies.
              */
             heartbeat_timeout_seconds?: number | null;
         };
@@ -1761,6 +1764,7 @@ export interface components {
         };
         /** @description Either `topics`, or a `topic` and a `group` of it. */
         TicketRequest: {
+            /** @description As many as one stream takes. */
             topics?: string[] | null;
             /** @example orders */
             topic?: string | null;
@@ -3367,7 +3371,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A request repeated under the same key is stored once and answered alike; with other contents it is refused. Kept for the topic's `idempotency_seconds`.
+                 * @description A request repeated under the same key is stored once and answered alike; with other contents it is refused. Kept for the topic's `idempotency_seconds`. 1 to 255 characters, for NDJSON at most 240, without the quotes.
                  * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
                  */
                 "Idempotency-Key"?: string;
@@ -3566,7 +3570,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description A topic to follow; may be given several times.
+                 * @description A topic to follow; may be given several times, up to `GAPLESS_STREAM_MAX_TOPICS` (100).
                  * @example [
                  *       "orders",
                  *       "payments"
