@@ -548,7 +548,7 @@ async def test_uninstall_needs_no_more_locks_for_many_segments_and_topics(
                     f"create table gapless.wide_{n} partition of gapless.wide"
                     f" for values from ({n}, 1) to ({n + 1}, 1)"
                 )
-            for n in range(300):
+            for n in range(150):
                 await connection.execute(f"select gapless.create_topic('topic-{n}')")
             with pytest.raises(asyncpg.OutOfMemoryError):
                 await connection.execute("drop schema gapless cascade")
