@@ -310,7 +310,7 @@ async def test_a_database_that_does_not_exist_is_said_in_words(postgres: Embedde
 
 
 @pytest.mark.parametrize("program", pgbouncer.INSTALLED)
-async def test_behind_a_transaction_pooler_every_call_works(
+async def test_many_publish_at_once_through_the_few_sessions_of_a_transaction_pooler(
     program: Path, dsn: str, postgres: EmbeddedServer, tmp_path: Path
 ) -> None:
     async with pgbouncer.transaction_pooler(program, postgres, dsn, tmp_path) as through:

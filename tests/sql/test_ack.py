@@ -131,7 +131,7 @@ async def test_a_token_that_names_no_lease_is_lost(connection: asyncpg.Connectio
     assert (await state(connection))["in_flight"] == 1
 
 
-async def test_nonsense_is_refused_and_acks_nothing(connection: asyncpg.Connection) -> None:
+async def test_an_ack_of_nonsense_is_refused_and_acks_nothing(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 3)

@@ -574,7 +574,7 @@ async def test_s26_a_claim_without_a_group_is_refused_and_one_of_an_empty_topic_
         ("member", {"member": "m" * 201}),
     ],
 )
-async def test_nonsense_is_refused_and_changes_nothing(
+async def test_a_claim_of_nonsense_is_refused_and_changes_nothing(
     connection: asyncpg.Connection, field: str, arguments: dict[str, Any]
 ) -> None:
     await create_topic(connection)

@@ -23,7 +23,7 @@ async def measured(connection: asyncpg.Connection, name: str) -> float:
     ],
     ids=["snapshot", "writes", "idle"],
 )
-async def test_tells_the_age_of_the_oldest_transaction_that_keeps_rows_from_being_vacuumed(
+async def test_measure_database_tells_the_age_of_the_oldest_transaction_that_keeps_rows_from_vacuum(
     connection: asyncpg.Connection, connect: Connect, clock: Clock, statement: str, holds: bool
 ) -> None:
     other = await connect()
@@ -43,7 +43,7 @@ async def test_a_clock_that_stepped_back_makes_no_age_negative(
     assert await measured(connection, "oldest_xmin_age_seconds") == 0
 
 
-async def test_tells_that_notifications_pile_up_behind_a_session_that_listens_in_a_transaction(
+async def test_measure_database_tells_that_notifications_pile_up_behind_a_listening_transaction(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
     listener = await connect()

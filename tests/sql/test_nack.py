@@ -162,7 +162,7 @@ async def test_an_empty_list_fails_nothing(connection: asyncpg.Connection) -> No
     assert (await state(connection))["in_flight"] == 2
 
 
-async def test_nonsense_is_refused_and_fails_nothing(connection: asyncpg.Connection) -> None:
+async def test_a_nack_of_nonsense_is_refused_and_fails_nothing(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 2)

@@ -157,7 +157,7 @@ async def test_a_caller_with_an_old_snapshot_is_told_to_retry(
             await redrive(old)
 
 
-async def test_nonsense_is_refused_and_nothing_is_redriven(connection: asyncpg.Connection) -> None:
+async def test_a_redrive_of_nonsense_is_refused_and_redrives_nothing(connection: asyncpg.Connection) -> None:
     (first, _) = await dead(connection, 2)
     with refused("GP013", dead_letter_id=99):
         await redrive(connection, dead_letter_ids=[first, 99])

@@ -58,7 +58,9 @@ async def test_a_claim_revives_and_tells_what_was_lost_once(
     await counts_agree(connection)
 
 
-async def test_nothing_trimmed_is_nothing_lost(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_a_revived_group_that_nothing_was_trimmed_of_lost_nothing(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
     await dead_group(connection, clock)
     assert await heartbeat(connection) == 0
     assert len(await drain(connection)) == 10

@@ -47,7 +47,7 @@ def test_a_scope_is_a_verb_and_patterns(text: str, scope: Scope, shown: str) -> 
         "*", "publish:a:b", "\x00",
     ],
 )  # fmt: skip
-def test_nothing_else_is_a_scope(text: str) -> None:
+def test_nothing_but_the_known_verbs_and_patterns_is_a_scope(text: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         parse_scopes(["admin", text])
     assert caught.value.extra["field"] == "scopes"
