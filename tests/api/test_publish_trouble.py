@@ -222,7 +222,7 @@ async def test_s39_a_waiting_reader_sees_every_offset_in_turn(api: Api) -> None:
 
 
 async def test_s40_batches_over_many_partitions_in_any_order_never_deadlock(
-    client: httpx.AsyncClient,
+    service: ThreadService, client: httpx.AsyncClient, connect: Connect
 ) -> None:
     await client.put("/v1/topics/t", json={"partitions": 64})
     dice = random.Random(40)
@@ -237,6 +237,21 @@ async def test_s40_batches_over_many_partitions_in_any_order_never_deadlock(
     assert {answer.status_code for answer in answers} == {201}
     bounds = (await client.get("/v1/topics/t")).json()["bounds"]
     assert sum(partition["tip"] for partition in bounds) == 200 * 50
+    await service.stop()
+    assert await deadlocks(await connect()) == 0, "a victim is tried again, so its caller sees nothing of it"
+
+
+async def deadlocks(observer: asyncpg.Connection) -> int:
+    """All that the database has had: sessions tell what they counted as they end, at the latest."""
+    await until(
+        lambda: observer.fetchval(
+            "select count(*) = 1 from pg_stat_activity"
+            " where datname = current_database() and backend_type = 'client backend'"
+        )
+    )
+    return int(
+        await observer.fetchval("select deadlocks from pg_stat_database where datname = current_database()")
+    )
 
 
 @asynccontextmanager
