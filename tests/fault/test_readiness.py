@@ -22,7 +22,7 @@ from app.db.migrate import migrate
 from app.db.scripts import LOCK_KEY
 from app.settings import Settings
 from tests.support.access import GUARDED, bearer
-from tests.support.databases import FAST, Databases, database_name
+from tests.support.databases import FAST, Databases, as_service, database_name
 from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
@@ -150,6 +150,25 @@ async def test_a_role_of_gapless_admin_is_enough_and_one_without_rights_is_red(
         published = await probe.client.post("/v1/topics/t/events", json={"events": [{"data": 1}]})
         assert published.status_code == 201
         assert "gapless_topic_tip_offset" in (await probe.client.get("/metrics")).text
+
+
+async def test_where_no_connection_is_left_callers_are_told_to_come_back_and_the_listener_keeps_its_own(
+    dsn: str, connection: asyncpg.Connection
+) -> None:
+    name = database_name(dsn)
+    async with probed(Settings(database_url=as_service(dsn), pool_min=0)) as probe:
+        await probe.green()
+        await connection.execute(f"alter database {name} connection limit 1")
+        await connection.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+            " where datname = current_database() and application_name = 'gapless'"
+        )
+        await probe.red("database", "database_unavailable")
+        problem(await probe.client.put("/v1/topics/t"), 503, "database_unavailable")
+        assert "gapless_listener_connected 1.0" in (await probe.client.get("/metrics")).text
+        await connection.execute(f"alter database {name} connection limit -1")
+        await probe.green()
+        assert (await probe.client.put("/v1/topics/t")).status_code == 201
 
 
 async def test_a_full_disk_is_red_before_it_is_full(tmp_path: Path, postgres_bin: Path | None) -> None:
