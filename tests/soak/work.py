@@ -77,13 +77,17 @@ class Publisher:
         while True:
             try:
                 answer = await client.post(f"/v1/topics/{TOPIC}/events", json=body, headers=headers)
-            except httpx.TransportError:
+            except httpx.TransportError as error:
                 answer = None
+                if isinstance(error, httpx.TimeoutException):
+                    self.problems.append(f"no answer to a good batch in time: {error!r}")
             if answer is not None and answer.status_code == 201:
                 places: list[dict[str, int]] = answer.json()["events"]
                 return places
             if answer is not None and answer.status_code != 503:
                 self.problems.append(f"{answer.status_code} for a good batch: {answer.text[:200]}")
+            if answer is not None and answer.status_code == 503 and "retry-after" not in answer.headers:
+                self.problems.append(f"503 without Retry-After: {answer.text[:200]}")
             self.retries += 1
             await asyncio.sleep(RETRY_SECONDS)
 
