@@ -13,6 +13,7 @@ from typing import Any
 
 import asyncpg
 
+from app.db.breaker import Breaker
 from app.errors import DatabaseUnavailable
 from app.masking import place_of, without_password
 from app.metrics import NOBODY, Metrics
@@ -20,12 +21,16 @@ from app.outage import Outage
 from app.settings import Settings
 
 APPLICATION_NAME = "gapless"
+PROBE_NAME = "gapless-probe"
 IDLE_SECONDS = 300.0
 KEPT_SECONDS = 1.0
 """How long a connection may lie here before the pool of the driver has it back."""
 NETWORK_SECONDS = 5.0
 SEARCH_PATH = "pg_catalog, pg_temp"
 """Whoever may create in `public` could else have a function of theirs called in place of PostgreSQL's."""
+SILENCE_SECONDS = 2.0
+"""How long nobody may be answered before a probe is sent, and how long that may take; or as long as a call
+may wait for its connection, where that is longer."""
 
 UNREACHABLE = (
     OSError,
@@ -125,6 +130,8 @@ class _Logs:
 class Pool:
     """A bounded set of connections; whoever waits for one waits `acquire_seconds` at most.
 
+    When the server falls silent, calls that wait for it end, and others are refused until it answers again.
+
     Giving one back to the pool of the driver takes tasks and timers, and turns of the loop that the caller
     has to wait for, so those that are used all the time are handed on here.
     """
@@ -137,6 +144,8 @@ class Pool:
         metrics: Metrics,
         outage: Outage | None,
         logs: _Logs | None = None,
+        *,
+        pooled: bool = False,
     ) -> None:
         self._pool = pool
         self._logs = logs or _Logs()
@@ -145,9 +154,12 @@ class Pool:
         self._outage = outage
         self._acquire_seconds = acquire_seconds
         self._metrics = metrics
+        self._pooled = pooled
+        self._breaker = Breaker(self._probe, self._cut, max(SILENCE_SECONDS, acquire_seconds))
         self._kept: list[asyncpg.pool.PoolConnectionProxy] = []
+        self._lent: set[asyncpg.pool.PoolConnectionProxy] = set()
         self._letting_go: asyncio.Task[None] | None = None
-        self._waiting = 0
+        self._waiting: set[asyncio.Timeout] = set()
         self._closing = False
 
     @classmethod
@@ -161,7 +173,7 @@ class Pool:
             min_size=settings.pool_min,
             max_size=settings.pool_max,
             timeout=settings.acquire_seconds,
-            # The server ends slow statements itself; this is for a network that went silent.
+            # The server ends slow statements itself; this is for one connection that went silent by itself.
             command_timeout=settings.statement_seconds + NETWORK_SECONDS,
             max_inactive_connection_lifetime=IDLE_SECONDS,
             statement_cache_size=0 if settings.pooled else 100,
@@ -170,7 +182,9 @@ class Pool:
             reset=_keep_session,
         )
         with _reasons(dsn):
-            return cls(await pool, dsn, settings.acquire_seconds, metrics, outage, logs)
+            return cls(
+                await pool, dsn, settings.acquire_seconds, metrics, outage, logs, pooled=settings.pooled
+            )
 
     def on_replaced(self, tell: Callable[[], object]) -> None:
         """Have somebody told when a new connection leads to other logs than the one before, or may do so.
@@ -196,53 +210,94 @@ class Pool:
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
         since = time.perf_counter()
-        connection = await self._take()
-        logs = self._logs.number
-        self._metrics.waited_for_connection(time.perf_counter() - since)
+        answered = False
+        self._breaker.began(since)
         try:
-            yield connection
-        except BaseException:
-            await self._release(connection)
-            raise
-        if (
-            self._waiting
-            or self._closing
-            or logs != self._logs.number
-            or not _is_fit(connection)
-            or connection.is_in_transaction()
-        ):
-            await self._release(connection)
-        else:
-            self._kept.append(connection)
-            if self._letting_go is None:
-                self._letting_go = asyncio.create_task(self._let_go())
+            connection = await self._take()
+            self._lent.add(connection)
+            logs = self._logs.number
+            self._metrics.waited_for_connection(time.perf_counter() - since)
+            try:
+                yield connection
+                answered = True
+            finally:
+                if (
+                    not answered
+                    or self._waiting
+                    or self._closing
+                    or logs != self._logs.number
+                    or not _is_fit(connection)
+                    or connection.is_in_transaction()
+                ):
+                    await self._release(connection)
+                else:
+                    self._keep(connection)
+        finally:
+            self._breaker.ended(answered=answered)
 
     async def _take(self) -> asyncpg.pool.PoolConnectionProxy:
+        if self._breaker.is_open:
+            raise self._silent()
         while self._kept:
             connection = self._kept.pop()
             if _is_fit(connection):
                 return connection
             await self._release(connection)
-        self._waiting += 1
+        wait = asyncio.timeout(None)
+        self._waiting.add(wait)
         try:
-            connection = await self._pool.acquire(timeout=self._acquire_seconds)
-        except TimeoutError as error:
+            async with wait:
+                connection = await self._pool.acquire(timeout=self._acquire_seconds)
+        except TimeoutError:
             self._metrics.no_connection()
-            if self.size >= self.max_size:
+            if self.size >= self.max_size and not self._breaker.is_open:
                 raise DatabaseUnavailable("Every connection to the database is busy.") from None
-            raise self._away("The database does not answer.", error) from None
+            raise self._silent() from None
         except (*UNREACHABLE, *_MISCONFIGURED) as error:
             raise self._away("The database cannot be reached.", error) from error
         finally:
-            self._waiting -= 1
+            self._waiting.discard(wait)
         if self._outage is not None:
             self._outage.worked()
         return connection
 
+    def _keep(self, connection: asyncpg.pool.PoolConnectionProxy) -> None:
+        self._lent.discard(connection)
+        self._kept.append(connection)
+        if self._letting_go is None:
+            self._letting_go = asyncio.create_task(self._let_go())
+
     async def _release(self, connection: asyncpg.pool.PoolConnectionProxy) -> None:
-        # A connection that cannot be returned is dropped; the caller's own error counts.
-        with suppress(asyncpg.PostgresError, *UNREACHABLE):
-            await self._pool.release(connection)
+        try:
+            # A connection that cannot be returned is dropped; the caller's own error counts.
+            with suppress(asyncpg.PostgresError, *UNREACHABLE):
+                await self._pool.release(connection)
+        finally:
+            self._lent.discard(connection)
+
+    async def _probe(self) -> None:
+        """Return when the server answers; any error but TimeoutError says that somebody did."""
+        named = {} if self._pooled else {"application_name": PROBE_NAME}
+        connection = await asyncpg.connect(self._dsn, server_settings=named)
+        try:
+            if self._pooled:
+                # A pooler answers for itself until it needs a connection of the server's.
+                await connection.execute("select 1")
+        finally:
+            connection.terminate()
+
+    async def _cut(self) -> None:
+        """End what waits for a server that is silent; what was sent may have its effect all the same."""
+        self._silent()
+        now = asyncio.get_running_loop().time()
+        for wait in self._waiting:
+            if not wait.expired():
+                wait.reschedule(now)
+        for connection in (*self._lent, *self._kept):
+            # One that broke meanwhile is the driver's again.
+            with suppress(asyncpg.InterfaceError):
+                connection.terminate()
+        await self._pool.expire_connections()
 
     async def _expire(self) -> None:
         """Close those that are open, each when nobody uses it: they may lead to the former server."""
@@ -258,6 +313,9 @@ class Pool:
             # The driver's pool lends what came back last: the one that is used most stays in use.
             await self._release(self._kept.pop(0))
 
+    def _silent(self) -> DatabaseUnavailable:
+        return self._away("The database does not answer.", TimeoutError())
+
     def _away(self, detail: str, error: Exception) -> DatabaseUnavailable:
         away = DatabaseUnavailable(detail)
         if self._outage is not None:
@@ -268,6 +326,7 @@ class Pool:
     async def close(self) -> None:
         """Close every connection; calls that still run get a few seconds."""
         self._closing = True
+        self._breaker.close()
         if self._letting_go is not None:
             self._letting_go.cancel()
         while self._kept:

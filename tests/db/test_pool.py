@@ -22,7 +22,7 @@ from app.model import NewEvent, PublishOptions
 from app.settings import Settings
 from tests.conftest import Connect
 from tests.support import pgbouncer
-from tests.support.databases import FAST, database_name
+from tests.support.databases import FAST, SERVICE_ROLE, database_name
 from tests.support.proxy import FaultProxy, Target
 from tests.support.wait import PATIENCE_SECONDS, shared, until, until_blocked
 
@@ -111,7 +111,7 @@ async def test_whoever_waits_gets_the_next_connection(dsn: str) -> None:
     async with pool.acquire():
         async with pool.acquire():
             waiting = [asyncio.create_task(ask()) for _ in range(3)]
-            await until(lambda: pool._waiting == 3)
+            await until(lambda: len(pool._waiting) == 3)
         async with asyncio.timeout(3):
             assert await asyncio.gather(*waiting) == [1, 1, 1]
     await pool.close()
@@ -224,6 +224,36 @@ async def test_a_network_that_went_silent_ends_the_call(
         assert time.monotonic() - begun < shared(3)
         proxy.heal()
         await until(lambda: answers(pool))
+        await pool.close()
+
+
+async def test_slow_calls_of_a_server_that_answers_others_are_not_cut(
+    dsn: str, postgres: EmbeddedServer, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "SILENCE_SECONDS", 1.0)
+    async with FaultProxy(Target(path=postgres.socket)) as proxy:
+        through = f"postgresql://{SERVICE_ROLE}@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        pool = await opened(through, pool_min=0, acquire_seconds=1, lock_seconds=60)
+
+        async def ask(statement: str) -> None:
+            async with pool.acquire() as asking:
+                await asking.execute(statement)
+
+        async def until_probed() -> None:
+            before = proxy.accepted
+            await until(lambda: proxy.accepted > before)
+
+        await connection.execute("select pg_advisory_lock(1)")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ask("select pg_sleep(3)"))
+            group.create_task(ask("select pg_advisory_lock(1)"))
+            await until(lambda: proxy.accepted == 2)
+            await until_probed()
+            # From now on it answers that there are too many.
+            await connection.execute(f"alter database {database_name(dsn)} connection limit 1")
+            await until_probed()
+            await until_probed()
+            await connection.execute("select pg_advisory_unlock(1)")
         await pool.close()
 
 

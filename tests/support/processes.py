@@ -19,25 +19,39 @@ def is_alive(pid: int) -> bool:
 
 @asynccontextmanager
 async def stopped(pid: int) -> AsyncIterator[None]:
-    """It does nothing meanwhile."""
-    os.kill(pid, signal.SIGSTOP)
+    """It does nothing meanwhile, and neither do its children."""
+    pids = [pid]
     try:
-        await until(lambda: _state(pid) == "T")
+        await _stop(pid)
+        # Only now, as it makes no more of them.
+        for child in _children(pid):
+            pids.append(child)
+            await _stop(child)
         yield
     finally:
-        os.kill(pid, signal.SIGCONT)
+        for each in pids:
+            os.kill(each, signal.SIGCONT)
 
 
 def workers_of(pid: int) -> list[int]:
     """The workers of a `gapless serve`, oldest first."""
-    others = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
-    return sorted(other for other in others if _parent(other) == pid and b"app.cli.worker" in _command(other))
+    return [child for child in _children(pid) if b"app.cli.worker" in _command(child)]
 
 
 def server_of(port: int, client_port: int, pids: list[int]) -> int | None:
     """Which of the processes serves the connection from that client's port."""
     inode = _served(port).get(client_port)
     return next((pid for pid in pids if inode in _sockets(pid)), None)
+
+
+async def _stop(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+    await until(lambda: _state(pid) in ("T", "Z"))
+
+
+def _children(pid: int) -> list[int]:
+    others = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
+    return sorted(other for other in others if _parent(other) == pid)
 
 
 def _served(port: int) -> dict[int, str]:
