@@ -102,7 +102,7 @@ def pointer_at(document: bytes, position: int) -> str:
         if opened:
             path.append(0 if opened == b"[" else None)
         elif closed:
-            path = path[:-1]
+            del path[-1:]
         elif path and comma:
             path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
         elif path and text and path[-1] is None:

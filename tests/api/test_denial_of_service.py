@@ -174,6 +174,32 @@ async def test_24_json_to_choke_on_is_refused_at_once(shipped: ProcessService, a
     assert memory.grown() < 50 * MIB
 
 
+DEEP_AND_FLAWED = b'{"data":' + b"[" * 100_000 + b"]" * 100_000 + b',"key":"\\u0000"}'
+CLOUDEVENT = {"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "/s", "Ce-Type": "t"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"Content-Type": "application/json"}, b'{"events":[' + DEEP_AND_FLAWED + b"]}"),
+        ({"Content-Type": "application/cloudevents+json"}, DEEP_AND_FLAWED),
+        ({"Content-Type": "application/json", **CLOUDEVENT}, DEEP_AND_FLAWED),
+        ({"Content-Type": "application/x-ndjson"}, DEEP_AND_FLAWED),
+    ],
+    ids=["plain", "a CloudEvent", "data of a CloudEvent", "a line"],
+)
+async def test_24_a_flaw_behind_deep_brackets_is_found_at_once(
+    shipped: ProcessService, api: Api, headers: dict[str, str], body: bytes
+) -> None:
+    async def refused() -> None:
+        answer = await api.client.post("/v1/topics/t/events", content=body, headers=headers)
+        assert b"unstorable_character" in answer.content
+        assert b'/key"' in answer.content
+
+    seconds, _ = await quickest(refused)
+    assert seconds < shared(0.3)
+
+
 async def test_25_the_shipped_times_are_within_bounds() -> None:
     shipped = Settings(database_url="postgresql://nowhere")
     assert shipped.header_seconds <= 30
