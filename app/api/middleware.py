@@ -26,6 +26,8 @@ from app.telemetry.logs import request_id
 REQUEST_ID = "gapless.request_id"
 MAX_HEADERS = 200
 MAX_LOGGED_PATH = 1024
+MAX_LENGTH_DIGITS = 19
+"""Of a Content-Length, which any number of zeros may lead; Python reads no number of thousands of digits."""
 STREAMED = b"application/x-ndjson"
 
 PAGE_POLICY = (
@@ -103,7 +105,7 @@ class EdgeMiddleware:
         """What answers in place of the application."""
         if self._hosts is not None and (refused := self._hosts.refusal(scope)) is not None:
             return problem_response(refused)
-        if edge.hosts > 1:
+        if edge.hosts > 1 or edge.length_digits > MAX_LENGTH_DIGITS:
             return framework_response(400)
         if edge.length > self._max_body and not edge.streamed:
             return problem_response(too_large(self._max_body))
@@ -123,6 +125,7 @@ class _Exchange:
         "headers",
         "hosts",
         "length",
+        "length_digits",
         "request_id",
         "status",
         "streamed",
@@ -134,6 +137,7 @@ class _Exchange:
         self._started_at = time.monotonic()
         self.status = 0
         self.length = 0
+        self.length_digits = 0
         self.streamed = False
         self.header_bytes = 0
         self.hosts = 0
@@ -141,7 +145,8 @@ class _Exchange:
         for name, value in scope["headers"]:
             self.header_bytes += len(value)
             if name == b"content-length":
-                self.length = int(value) if value.isdigit() else 0
+                self.length_digits = len(value)
+                self.length = int(value) if value.isdigit() and len(value) <= MAX_LENGTH_DIGITS else 0
             elif name == b"content-type":
                 self.streamed = value.lower().startswith(STREAMED)
             elif name == b"host":

@@ -460,6 +460,20 @@ async def test_32_a_request_that_can_be_read_in_two_ways_is_refused(
     assert await tip(api) == before
 
 
+@pytest.mark.parametrize("digits", [20, 5_000])
+async def test_32_a_length_of_more_digits_than_any_number_has_is_refused(
+    shipped: ProcessService, api: Api, digits: int
+) -> None:
+    """With zeros before it, so that it is no number beyond all."""
+    before = await tip(api)
+    length = str(len(ONE)).zfill(digits)
+    async with Rude(shipped.port) as rude:
+        await rude.send(f"{POST}Content-Length: {length}\r\n\r\n".encode() + ONE)
+        assert await rude.first_answer() == 400
+        await rude.until_received(b'"code":"bad_request"')
+    assert await tip(api) == before
+
+
 async def test_32_a_bad_request_behind_a_good_one_is_not_answered_in_its_stead(
     shipped: ProcessService,
 ) -> None:
