@@ -168,6 +168,8 @@ class Connection(HttpToolsProtocol):
         self._body_bytes = 0
         self._between_bytes = 0
         self._awaited = _Awaited.BODY
+        # What was timed until now was a part of this request, or of one before it.
+        self._timed = None
 
     def on_body(self, body: bytes) -> None:
         self._between_bytes = 0
