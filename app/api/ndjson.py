@@ -58,6 +58,18 @@ class NdjsonChunks:
         self._grown = 1
         self._too_long: set[int] = set()
         self._refused_transaction: str | None = None
+        self._open = 0
+        """So many of the lines, from the first on, are known to be good events of this transaction."""
+        self._open_transaction: str | None = None
+
+    def feeds(self, data: bytes, *, final: bool) -> int:
+        """How many bytes are decoded at most when this is fed, and everything finished if it is `final`."""
+        size = self._bytes + len(self._partial) + len(data)
+        return size if final or self._is_full(len(self._lines) + data.count(b"\n"), size) else 0
+
+    def flushes(self) -> int:
+        """The same of a flush."""
+        return self._bytes if len(self._lines) > self._open else 0
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         *lines, rest = data.split(b"\n")
@@ -96,15 +108,18 @@ class NdjsonChunks:
         self._lines.append(line)
         self._numbers.append(self._lines_seen)
         self._bytes += len(line)
-        if self._is_full():
+        if self._is_full(len(self._lines), self._bytes):
             yield from self._close(final=False)
 
-    def _is_full(self) -> bool:
-        events = min(self._size.events * self._grown, self._limits.max_batch_events)
-        size = min(self._size.bytes * self._grown, self._size.most_bytes)
-        return len(self._lines) >= events or self._bytes >= size
+    def _is_full(self, lines: int, size: int) -> bool:
+        most_lines = min(self._size.events * self._grown, self._limits.max_batch_events)
+        most_bytes = min(self._size.bytes * self._grown, self._size.most_bytes)
+        return lines >= most_lines or size >= most_bytes
 
     def _close(self, final: bool) -> Iterator[Chunk]:
+        if not final and self._goes_on():
+            self._wait()
+            return
         try:
             events = self._decode()
             waiting = 0 if final else self._waiting(events)
@@ -116,9 +131,34 @@ class NdjsonChunks:
         if waiting < len(events):
             self._refused_transaction = None
             count = len(events) - waiting
-            yield self._take(count, events[:count], [])
-        elif self._is_full():
+            chunk = self._take(count, events[:count], [])
+            self._open, self._open_transaction = waiting, events[-1].transaction_id
+            yield chunk
+        else:
+            self._open_transaction = events[-1].transaction_id
+            self._wait()
+
+    def _goes_on(self) -> bool:
+        """Whether all that came since belongs to the open transaction, which may still grow.
+
+        What came before is not decoded again for it, or a line at a time would cost as much as all of them.
+        """
+        if not self._open or self._too_long or self._cannot_grow():
+            return False
+        lines, numbers = self._lines[self._open :], self._numbers[self._open :]
+        try:
+            events = decode_lines(lines, numbers, self._limits, self._transaction_id) if lines else []
+        except InvalidEvents:
+            return False
+        return all(event.transaction_id == self._open_transaction for event in events)
+
+    def _wait(self) -> None:
+        self._open = len(self._lines)
+        if self._is_full(self._open, self._bytes):
             self._grown += 1
+
+    def _cannot_grow(self) -> bool:
+        return len(self._lines) >= self._limits.max_batch_events or self._bytes >= self._size.most_bytes
 
     def _take(self, count: int, events: list[NewEvent], problems: list[ItemProblem]) -> Chunk:
         text = b"\n".join(self._lines[:count])
@@ -126,6 +166,7 @@ class NdjsonChunks:
         del self._lines[:count], self._numbers[:count]
         self._bytes -= len(text) - (count - 1)
         self._grown = 1
+        self._open = 0
         self._too_long.clear()
         return chunk
 
@@ -157,8 +198,7 @@ class NdjsonChunks:
         """How many events at the end may be the beginning of a transaction that goes on."""
         last = events[-1].transaction_id
         waiting = 0 if last is None else _trailing(events, last)
-        cannot_grow = len(events) >= self._limits.max_batch_events or self._bytes >= self._size.most_bytes
-        if waiting == len(events) and cannot_grow:
+        if waiting == len(events) and self._cannot_grow():
             detail = "The transaction does not fit into one batch."
             raise _refusal(self._numbers[:1], Refusal.TOO_MANY_ITEMS, detail)
         return waiting

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from app.api.access import may_go_on, permit_of
 from app.api.calling import caller_of
 from app.api.cycle import ACCEPTED
+from app.api.decoding import LONG_BYTES
 from app.api.deps import Parts
 from app.api.drafts import Limits
 from app.api.idempotency import chunk_key, fingerprint
@@ -192,7 +193,7 @@ class LinesPublisher:
                 if self._key is None:
                     await asyncio.wait([receiving], timeout=QUIET_SECONDS)
                     if not receiving.done():
-                        for chunk in self._chunks.flush():
+                        async for chunk in _each(self._chunks.flush(), self._chunks.flushes()):
                             yield chunk
                 done, _ = await asyncio.wait(
                     [receiving, stopping, ending],
@@ -213,7 +214,7 @@ class LinesPublisher:
                 more = message.get("more_body", False)
                 if more:
                     receiving = asyncio.ensure_future(self._request.receive())
-                for chunk in self._cut(message.get("body", b""), final=not more):
+                async for chunk in self._cut(message.get("body", b""), final=not more):
                     yield chunk
                 if not more:
                     return
@@ -221,10 +222,22 @@ class LinesPublisher:
             receiving.cancel()
             stopping.cancel()
 
-    def _cut(self, body: bytes, *, final: bool) -> Iterator[Chunk]:
-        yield from self._chunks.feed(body)
+    async def _cut(self, body: bytes, *, final: bool) -> AsyncIterator[Chunk]:
+        size = self._chunks.feeds(body, final=final)
+        async for chunk in _each(self._chunks.feed(body), size):
+            yield chunk
         if final:
-            yield from self._chunks.finish()
+            async for chunk in _each(self._chunks.finish(), size):
+                yield chunk
+
+
+async def _each(chunks: Iterator[Chunk], size: int) -> AsyncIterator[Chunk]:
+    """In a thread where so much is decoded for them that other requests would have to wait."""
+    while True:
+        chunk = await asyncio.to_thread(next, chunks, None) if size > LONG_BYTES else next(chunks, None)
+        if chunk is None:
+            return
+        yield chunk
 
 
 def _limits(settings: Settings) -> Limits:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -11,7 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.api.decoding import LONG_BYTES
+from app.api.plain_events import decode_lines
 from app.api.publish_lines import CHUNK_EVENTS
+from app.model import NewEvent
 from tests.conftest import StartService
 from tests.support.problems import problem
 from tests.support.raw import connected
@@ -110,6 +114,27 @@ async def test_a_transaction_is_never_cut(http: httpx.AsyncClient, topic: str) -
     lines += [{"data": n, "transaction_id": "t"} for n in range(CHUNK_EVENTS - 10, CHUNK_EVENTS + 10)]
     found = reports(await send(http, topic, lines, key="k"))
     assert [report["events"] for report in found] == [CHUNK_EVENTS - 10, 20]
+
+
+async def test_others_are_answered_while_a_long_transaction_is_decoded(
+    http: httpx.AsyncClient, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, went_on = threading.Event(), threading.Event()
+    held: list[bool] = []
+
+    def slow(*given: Any) -> list[NewEvent]:
+        begun.set()
+        held.append(not went_on.wait(5))
+        return decode_lines(*given)
+
+    monkeypatch.setattr("app.api.ndjson.decode_lines", slow)
+    lines = [{"data": "x" * 1_000, "transaction_id": "t"}] * (LONG_BYTES // 1_000)
+    sending = asyncio.create_task(send(http, topic, lines, key="k"))
+    await until(begun.is_set)
+    assert (await http.get("/livez")).status_code == 200
+    went_on.set()
+    assert [report["events"] for report in reports(await sending)] == [len(lines)]
+    assert not any(held)
 
 
 @pytest.mark.parametrize("body", [b"", b"\n\n", b"  \r\n"])

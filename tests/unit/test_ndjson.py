@@ -1,8 +1,9 @@
 """A stream of lines becomes chunks that depend on the lines alone and never tear a transaction."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from app.api.drafts import Limits
 from app.api.ndjson import Chunk, ChunkSize, NdjsonChunks
+from app.api.plain_events import decode_lines
+from app.model import NewEvent
 from tests.support.contents import item
 
 LIMITS = Limits(max_event_bytes=1000, max_batch_events=20)
@@ -193,6 +196,46 @@ def test_a_flush_gives_the_whole_lines_so_far_but_tears_no_transaction() -> None
     assert spans(found) == [(2, 3)]
     assert spans(list(stream.feed(lines(*[item()] * 4).encode()))) == [(4, 7)]
     assert list(stream.finish()) == []
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many lines were decoded each time."""
+    counts: list[int] = []
+
+    def counted(lines: Sequence[bytes], *rest: Any) -> list[NewEvent]:
+        counts.append(len(lines))
+        return decode_lines(lines, *rest)
+
+    monkeypatch.setattr("app.api.ndjson.decode_lines", counted)
+    return counts
+
+
+@pytest.mark.parametrize("before", [None, "b"], ids=["alone", "behind others"])
+def test_a_transaction_that_goes_on_is_not_decoded_again_for_each_piece(
+    decoded: list[int], before: str | None
+) -> None:
+    stream = NdjsonChunks(Limits(1000, 10_000), ChunkSize(500, 1_000_000, 4_000_000))
+    list(stream.feed(lines(*map(of, [before] * 7 + ["a"] * 5_000)).encode()))
+    list(stream.flush())
+    assert sum(decoded) < 1.2 * 5_000
+    decoded.clear()
+    for _ in range(100):
+        assert [*stream.feed(b" "), *stream.flush()] == []
+    assert decoded == []
+    for _ in range(100):
+        assert [*stream.feed(lines(of("a")).encode()), *stream.flush()] == []
+    assert sum(decoded) == 100
+    assert spans([*stream.feed(lines(of(None)).encode()), *stream.flush()])[-1][1] == 7 + 5_000 + 100 + 1
+
+
+def test_what_breaks_a_transaction_off_is_found_wherever_it_comes() -> None:
+    stream = NdjsonChunks(LIMITS, SIZE)
+    assert [*stream.feed(lines(of("a"), of("a")).encode()), *stream.flush()] == []
+    (broken,) = [*stream.feed(b'{"data":NaN}\n'), *stream.flush()]
+    assert (broken.first, broken.last, refusals(broken)) == (1, 3, [(3, "invalid_json")])
+    (torn,) = [*stream.feed(lines(of("a")).encode()), *stream.flush()]
+    assert refusals(torn) == [(4, "transaction_split")]
 
 
 texts = st.sampled_from(
