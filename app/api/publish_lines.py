@@ -148,9 +148,7 @@ class LinesPublisher:
         lines = [chunk.first, chunk.last]
         if chunk.problems:
             return _line({"lines": lines, "events": 0, "errors": chunk.problems})
-        if not may_go_on(self._request):
-            raise Unauthorized()
-        await self._here.rates.pace(caller_of(self._request.scope), len(chunk.text), len(chunk.events))
+        await self._pace(chunk)
         published = await store_events(
             self._request, self._here, self._topic, chunk.events, self._options(chunk), len(chunk.text)
         )
@@ -162,6 +160,28 @@ class LinesPublisher:
                 "partitions": _ranges(published),
             }
         )
+
+    async def _pace(self, chunk: Chunk) -> None:
+        """Wait until the caller's rates have room for it; raises what ends the request before that."""
+        caller = caller_of(self._request.scope)
+        pacing = asyncio.ensure_future(self._here.rates.pace(caller, len(chunk.text), len(chunk.events)))
+        try:
+            over = [self._ending, self._stopping]
+            await asyncio.wait([pacing, *over], return_when=asyncio.FIRST_COMPLETED)
+            if not pacing.done():
+                self._insist_on_going_on(waits=True)
+            pacing.result()
+        finally:
+            pacing.cancel()
+        if not may_go_on(self._request):
+            raise Unauthorized()
+
+    def _insist_on_going_on(self, *, waits: bool) -> None:
+        """`waits`: for more of the body, or for the rates. What needs no waiting is done before the end."""
+        if self._ending.done():
+            raise Unauthorized()
+        if waits and self._stopping.done():
+            raise Draining("The server is shutting down; from here on nothing was stored.")
 
     def _options(self, chunk: Chunk) -> PublishOptions:
         if self._key is None and self._partition is None:
@@ -176,17 +196,18 @@ class LinesPublisher:
 
     async def _read(self) -> AsyncIterator[Chunk]:
         ended = asyncio.Event()
-        ending = asyncio.ensure_future(ended.wait())
+        self._ending = asyncio.ensure_future(ended.wait())
+        self._stopping = asyncio.ensure_future(self._here.stopping.wait())
         try:
             with permit_of(self._request, ended.set):
-                async for chunk in self._read_until(ending):
+                async for chunk in self._read_on():
                     yield chunk
         finally:
-            ending.cancel()
+            self._ending.cancel()
+            self._stopping.cancel()
 
-    async def _read_until(self, ending: asyncio.Future[Any]) -> AsyncIterator[Chunk]:
+    async def _read_on(self) -> AsyncIterator[Chunk]:
         receiving = asyncio.ensure_future(self._request.receive())
-        stopping = asyncio.ensure_future(self._here.stopping.wait())
         try:
             while True:
                 # Under a key every repetition must be cut alike, so time may not cut.
@@ -196,22 +217,20 @@ class LinesPublisher:
                         async for chunk in _each(self._chunks.flush(), self._chunks.flushes()):
                             yield chunk
                 done, _ = await asyncio.wait(
-                    [receiving, stopping, ending],
+                    [receiving, self._stopping, self._ending],
                     timeout=self._pause_seconds,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
-                if ending.done():
-                    raise Unauthorized()
                 if not done:
                     raise RequestTimeout(
                         f"Nothing came for {self._pause_seconds:g} seconds; from here on nothing was stored."
                     )
-                if not receiving.done():
-                    raise Draining("The server is shutting down; from here on nothing was stored.")
+                # Also of a client that never pauses, which would never be told else.
+                more = not receiving.done() or receiving.result().get("more_body", False)
+                self._insist_on_going_on(waits=more)
                 message = receiving.result()
                 if message["type"] == "http.disconnect":
                     raise ClientDisconnect
-                more = message.get("more_body", False)
                 if more:
                     receiving = asyncio.ensure_future(self._request.receive())
                 async for chunk in self._cut(message.get("body", b""), final=not more):
@@ -220,7 +239,6 @@ class LinesPublisher:
                     return
         finally:
             receiving.cancel()
-            stopping.cancel()
 
     async def _cut(self, body: bytes, *, final: bool) -> AsyncIterator[Chunk]:
         size = self._chunks.feeds(body, final=final)

@@ -18,10 +18,11 @@ from tests.conftest import StartProcess, StartService
 from tests.support.access import Keys, bearer
 from tests.support.api import api_of
 from tests.support.problems import problem
+from tests.support.rude import Rude
 from tests.support.service import ThreadService
 from tests.support.sse import SseClient, open_stream
 from tests.support.ticking import Ticking
-from tests.support.wait import PATIENCE_SECONDS, until
+from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 STREAM = "/v1/topics/t/stream"
 EVENTS = "/v1/topics/t/events"
@@ -273,6 +274,33 @@ async def test_28_a_stream_of_lines_is_slowed_to_the_rate(start_limited: StartLi
         reports = [json.loads(line) for line in answer.text.splitlines()]
         assert sum(report["events"] for report in reports) == 2_000
         assert not any("error" in report for report in reports)
+
+
+async def test_28_lines_that_wait_for_the_rate_end_with_the_service(start_limited: StartLimited) -> None:
+    service, a, _ = await start_limited(publish_events_per_second=0.05)
+    rates = service.app.state.parts.rates
+    pace, paced = rates.pace, []
+
+    async def noted(*given: Any) -> None:
+        paced.append(given)
+        await pace(*given)
+
+    rates.pace = noted
+    line = b'b\r\n{"data":1}\n\r\n'
+    async with Rude(service.port) as rude:
+        await rude.send(
+            f"POST {EVENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {a['Authorization']}\r\n"
+            "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+            + line
+        )
+        await rude.until_received(b'"events":1')
+        await rude.send(line)
+        await until(lambda: len(paced) == 2)
+        begun = time.monotonic()
+        service.begin_stop()
+        await rude.until_received(b'"code":"draining"')
+        assert time.monotonic() - begun < shared(4)
+    assert b'"lines":[2,2],"events":0' in rude.received
 
 
 async def test_28_claims_have_a_rate_of_their_own(start_limited: StartLimited) -> None:

@@ -5,6 +5,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import asyncpg
 import httpx
@@ -112,6 +113,30 @@ async def _refuses(process: ProcessService) -> bool:
 async def test_s05_a_stream_of_lines_ends_with_a_report_of_what_was_not_stored(
     process: ProcessService, connection: asyncpg.Connection
 ) -> None:
+    """Whether its client pauses or never does."""
+    pausing, going_on = [await _begun_lines(process) for _ in range(2)]
+
+    async def go_on() -> None:
+        while True:
+            going_on[1].write(_chunk(b'{"data":1}\n'))
+            await asyncio.sleep(0.002)
+
+    writing = asyncio.create_task(go_on())
+    ending = asyncio.create_task(process.terminate())
+    reports = [await _last_report(reader) for reader, _ in (pausing, going_on)]
+    writing.cancel()
+    for _, writer in (pausing, going_on):
+        writer.close()
+    assert await ending == 0
+    assert [(report["events"], report["error"]["code"]) for report in reports] == [(0, "draining")] * 2
+    assert reports[0]["lines"] == [2, 2]
+    assert '"level":"error"' not in process.output
+    stored = await connection.fetchval("select count(*) from gapless.event_feed where topic = 't'")
+    assert stored == sum(report["lines"][0] - 1 for report in reports)
+
+
+async def _begun_lines(process: ProcessService) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A request of which one line is stored and reported."""
     reader, writer = await asyncio.open_connection("127.0.0.1", process.port)
     writer.write(
         b"POST /v1/topics/t/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
@@ -120,14 +145,14 @@ async def test_s05_a_stream_of_lines_ends_with_a_report_of_what_was_not_stored(
     head = await reader.readuntil(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 ")
     assert b'"events":1' in await reader.readuntil(b"}\n")
-    assert await process.terminate() == 0
+    return reader, writer
+
+
+async def _last_report(reader: asyncio.StreamReader) -> dict[str, Any]:
     rest = await reader.read()
-    writer.close()
     assert rest.endswith(b"}\n\r\n0\r\n\r\n"), "the answer is complete"
-    report = json.loads(rest[rest.index(b"{") : rest.rindex(b"}") + 1])
-    assert (report["lines"], report["events"], report["error"]["code"]) == ([2, 2], 0, "draining")
-    assert '"level":"error"' not in process.output
-    assert await connection.fetchval("select count(*) from gapless.event_feed where topic = 't'") == 1
+    report: dict[str, Any] = json.loads(rest.split(b"\n")[-5])
+    return report
 
 
 def _chunk(data: bytes) -> bytes:
