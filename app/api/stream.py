@@ -29,12 +29,8 @@ from app.errors import (
     TooManyStreams,
     TopicNotFound,
 )
-from app.live.position import MAX_ID_BYTES, longest_id_bytes
-from app.live.start import Edge, Plan, Start
+from app.live.start import Edge, Start
 from app.settings import Settings
-
-MAX_PARTITIONS = 1024
-"""Of all topics of a stream together, as every event id lists each of them."""
 
 router = APIRouter(route_class=StreamRoute)
 
@@ -149,7 +145,6 @@ async def _stream(request: Request, topics: Sequence[str], asked: Query) -> Resp
     caller = caller_of(request.scope)
     last_event_id = request.headers.get("last-event-id") or asked.text("last_event_id")
     plan = await here.streams.plan(topics, _start(asked), last_event_id, caller)
-    _check_size(plan)
     around = receiving(request, here, "subscribe", ",".join(topics))
     return StreamResponse(request, partial(here.streams.stream, plan, caller), around)
 
@@ -161,17 +156,3 @@ def _start(asked: Query) -> Start:
     if start in ("earliest", "latest"):
         return Edge(start)
     return timestamp("from", start)
-
-
-def _check_size(plan: Plan) -> None:
-    """Every id that the stream will ever send must be accepted when the client comes back with it."""
-    topics = [lane.topic for lane in plan.lanes]
-    if sum(topic.partitions for topic in topics) > MAX_PARTITIONS:
-        raise TooManyItems(f"A stream may follow at most {MAX_PARTITIONS} partitions.", limit=MAX_PARTITIONS)
-    longest = longest_id_bytes(topics) + sum(len(b"," + gone.mark.text) for gone in plan.gone)
-    if longest > MAX_ID_BYTES:
-        raise TooManyItems(
-            f"The ids of this stream could take {longest} bytes, more than {MAX_ID_BYTES}; "
-            "follow fewer topics on one stream.",
-            limit=MAX_ID_BYTES,
-        )

@@ -76,6 +76,10 @@ class Inspector:
         self._all_suspect = True
         self._changed.set()
 
+    @property
+    def known(self) -> str:
+        return self._watchlist.epoch
+
     async def epoch(self) -> str:
         """The epoch of the logs, as it was not long ago. Raises DatabaseUnavailable."""
         if not self._watchlist.epoch or (not self._watchlist and self._now() >= self._epoch_at):

@@ -81,7 +81,11 @@ class Groups(Protocol):
 
 
 class EpochSource(Protocol):
-    """Both raise DatabaseUnavailable."""
+    """What is asked raises DatabaseUnavailable."""
+
+    @property
+    def known(self) -> str:
+        """As it is known here; empty before it was asked."""
 
     async def epoch(self) -> str:
         """As it was not long ago, mostly without asking the database."""

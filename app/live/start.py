@@ -6,11 +6,25 @@ from datetime import datetime
 from enum import Enum
 from typing import Literal, NamedTuple
 
-from app.errors import BadEventId, OffsetAhead, TopicNotFound
+from app.errors import BadEventId, DatabaseUnavailable, OffsetAhead, TooManyItems, TopicNotFound
 from app.live.lookup import Lookup, TopicState
-from app.live.position import Gap, Resume, TopicMark, TopicPosition, parse_event_id
+from app.live.position import (
+    MAX_ID_BYTES,
+    Gap,
+    Resume,
+    TopicMark,
+    TopicPosition,
+    longest_id_bytes,
+    parse_event_id,
+)
 from app.live.protocols import EpochSource, LogReader
 from app.model import Topic
+
+MAX_PARTITIONS = 1024
+"""Of all topics of a stream together, as every event id lists each of them."""
+CONCURRENT_SEARCHES = 4
+"""By time, of all streams that begin: each partition is a question of its own to the database."""
+MOST_PLANS = 4
 
 
 class Edge(Enum):
@@ -50,17 +64,32 @@ class Planner:
         self._store = store
         self._lookup = lookup
         self._epochs = epochs
+        self._searches = asyncio.Semaphore(CONCURRENT_SEARCHES)
 
     async def plan(self, topics: Sequence[str], start: Start, last_event_id: str | None) -> Plan:
-        """Registers nothing. Raises TopicNotFound, BadEventId, OffsetAhead."""
+        """Registers nothing. Raises TopicNotFound, BadEventId, OffsetAhead, TooManyItems.
+
+        All of it is of one epoch, the known one when this returns: who has tips of another would follow
+        logs from where they never were.
+        """
         resume = parse_event_id(last_event_id) if last_event_id else Resume(None, {})
         if resume is None:
             start, resume = Edge.EARLIEST, Resume(None, {})
-        try:
-            return await self._plan(topics, start, resume, self._epochs.epoch)
-        except OffsetAhead:
-            # Known epochs may be a little old, and a database that was put back has lower tips.
-            return await self._plan(topics, start, resume, self._epochs.epoch_now)
+        is_sure = False
+        for _ in range(MOST_PLANS):
+            before = await self._epochs.epoch()
+            try:
+                epoch = self._epochs.epoch_now if is_sure else self._epochs.epoch
+                plan = await self._plan(topics, start, resume, epoch)
+            except OffsetAhead:
+                if is_sure:
+                    raise
+                # Known epochs may be a little old, and a database that was put back has lower tips.
+                is_sure = True
+                continue
+            if self._epochs.known == before:
+                return plan
+        raise DatabaseUnavailable("The database was replaced by another one, again and again.")
 
     async def _plan(
         self,
@@ -76,6 +105,8 @@ class Planner:
             if topic not in topics:
                 raise BadEventId(f"The event id names topic {topic!r}, which is not part of this stream.")
         same_epoch = resume.epoch in (None, await epoch())
+        left = [_gone(topic, resume.topics[topic], same_epoch=same_epoch) for topic in gone]
+        _check_size([state.topic for state in states], left)
         lanes = []
         for state in states:
             position = resume.topics.get(state.topic.name)
@@ -85,7 +116,7 @@ class Planner:
                 lanes.append(_begun_anew(state, position))
             else:
                 lanes.append(_resumed(state, position, same_epoch=same_epoch))
-        return Plan(lanes, [_gone(topic, resume.topics[topic], same_epoch=same_epoch) for topic in gone])
+        return Plan(lanes, left)
 
     async def _states(
         self, topics: Sequence[str], named: Container[str]
@@ -106,8 +137,25 @@ class Planner:
             return state.tips
         if start is Edge.EARLIEST:
             return [bounds.earliest - 1 for bounds in state.bounds]
-        name = state.topic.name
-        return [await self._store.offset_at(name, b.partition, start) - 1 for b in state.bounds]
+        offsets = []
+        for bounds in state.bounds:
+            async with self._searches:
+                offset = await self._store.offset_at(state.topic.name, bounds.partition, start)
+            offsets.append(offset - 1)
+        return offsets
+
+
+def _check_size(topics: Sequence[Topic], gone: Sequence[Gone]) -> None:
+    """Every id that the stream will ever send must be accepted when the client comes back with it."""
+    if sum(topic.partitions for topic in topics) > MAX_PARTITIONS:
+        raise TooManyItems(f"A stream may follow at most {MAX_PARTITIONS} partitions.", limit=MAX_PARTITIONS)
+    longest = longest_id_bytes(topics) + sum(len(b"," + one.mark.text) for one in gone)
+    if longest > MAX_ID_BYTES:
+        raise TooManyItems(
+            f"The ids of this stream could take {longest} bytes, more than {MAX_ID_BYTES}; "
+            "follow fewer topics on one stream.",
+            limit=MAX_ID_BYTES,
+        )
 
 
 def _from_number(offset: int, states: Sequence[TopicState]) -> Resume:

@@ -139,6 +139,8 @@ class Streams:
         self._places = Places(settings)
         self._ping_seconds = settings.ping_seconds
         self._open: set[Stream] = set()
+        self._planned = 0
+        """How many are to be opened; each may cost a thousand questions to the database."""
         self._draining = False
 
     @property
@@ -150,7 +152,12 @@ class Streams:
     ) -> Plan:
         """Raises what `check_room` and the planner raise; registers nothing."""
         self.check_room(caller)
-        return await self._planner.plan(topics, start, last_event_id)
+        with self._places.place(caller):
+            self._planned += 1
+            try:
+                return await self._planner.plan(topics, start, last_event_id)
+            finally:
+                self._planned -= 1
 
     @contextmanager
     def stream(self, plan: Plan, caller: Caller = ANYBODY) -> Iterator[Stream]:
@@ -206,7 +213,7 @@ class Streams:
     def check_room(self, caller: Caller = ANYBODY) -> None:
         """Raises ServerFull, or TooManyStreams for this caller."""
         self._places.check(caller)
-        if len(self._open) >= self._max_streams:
+        if len(self._open) + self._planned >= self._max_streams:
             raise ServerFull(
                 f"This server already has {self._max_streams} open streams.", limit=self._max_streams
             )

@@ -9,16 +9,17 @@ import pytest
 from app.api.sse import SseFrames
 from app.db.listener import Listener
 from app.db.store import Store
-from app.errors import PartitionNotFound
+from app.errors import PartitionNotFound, ServerFull, TooManyStreams
 from app.live import inspector
 from app.live.arrivals import Arrivals
+from app.live.callers import Caller
 from app.live.inspector import Inspector
 from app.live.sleeping import Sleeping
 from app.live.start import Edge
 from app.live.streams import Stream
 from app.live.tail import Tail
 from app.live.watchlist import Watchlist
-from app.model import TopicId
+from app.model import Bounds, TopicId
 from app.settings import Settings
 from tests.live.client import client_of, heard_everything, quiet
 from tests.live.conftest import Live, StartLive
@@ -178,6 +179,61 @@ async def test_a_read_from_before_the_database_went_back_is_not_for_new_streams(
             await publish(connection, "6")
             await until(lambda: new.offsets)
             assert new.offsets == [6]
+
+
+async def test_a_plan_that_straddles_a_failover_is_made_again(
+    live: Live, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the stream would follow the log from a tip that it never had in this epoch."""
+    for topic in "ab":
+        await create_topic(connection, topic)
+        await publish(connection, "1", "2", topic=topic)
+    bounds, asked, replaced = live.store.bounds, asyncio.Event(), asyncio.Event()
+
+    async def held(topic: str, partition: int | None) -> list[Bounds]:
+        if topic == "b":
+            asked.set()
+            await replaced.wait()
+        return await bounds(topic, partition)
+
+    monkeypatch.setattr(live.store, "bounds", held)
+    await live.hub.streams.plan(["a"], Edge.LATEST, None)
+    planning = asyncio.create_task(live.hub.streams.plan(["a", "b"], Edge.LATEST, None))
+    await asked.wait()
+    await until(lambda: not live.hub.streams._planner._lookup._running.get("a"))
+    await connection.execute("delete from gapless.event where log_offset > 1")
+    await value(connection, "renew_epoch")
+    await live.hub._inspector.epoch_now()
+    replaced.set()
+    with client_of(live, await planning) as client:
+        await publish(connection, "3", topic="a")
+        await until(lambda: client.offsets == [2])
+
+
+async def test_a_stream_that_is_being_planned_has_its_place(
+    start_live: StartLive, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = await start_live(max_streams=3, max_streams_per_caller=1)
+    await create_topic(connection)
+    streams, caller, other = live.hub.streams, Caller("a", False, None), Caller("b", False, None)
+    bounds, may_answer = live.store.bounds, asyncio.Event()
+
+    async def held(topic: str, partition: int | None) -> list[Bounds]:
+        await may_answer.wait()
+        return await bounds(topic, partition)
+
+    monkeypatch.setattr(live.store, "bounds", held)
+    planning = [asyncio.create_task(streams.plan(["t"], Edge.LATEST, None, c)) for c in (caller, other)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyStreams):
+        await streams.plan(["t"], Edge.LATEST, None, caller)
+    planning.append(asyncio.create_task(streams.plan(["t"], Edge.LATEST, None)))
+    await asyncio.sleep(0)
+    with pytest.raises(ServerFull):
+        await streams.plan(["t"], Edge.LATEST, None)
+    may_answer.set()
+    await asyncio.gather(*planning)
+    await streams.plan(["t"], Edge.LATEST, None, caller)
 
 
 async def test_a_wait_for_a_partition_that_is_not_there_leaves_nothing_watched(
