@@ -73,9 +73,12 @@ class Tail:
         signal = Signal()
         while not self._closed:
             watched = self._watchlist.by_name(topic)
-            if watched is None:
+            if watched is None or partition >= watched.topic.partitions:
                 found = await self._store.get_topic(topic)
                 _check_partition(found, partition)
+                if watched is not None:
+                    # Made anew with more partitions, and nobody was told.
+                    self._inspector.suspect(watched.topic.topic_id)
                 watched = self._watchlist.watch(found)
                 self._inspector.suspect(found.topic_id)
             _check_partition(watched.topic, partition)

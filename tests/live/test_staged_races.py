@@ -161,6 +161,26 @@ async def test_a_long_poll_of_a_topic_made_anew_waits_though_nobody_heard_of_it(
         assert [m.event for m in old.messages] == ["end"]
 
 
+async def test_a_long_poll_of_a_partition_that_only_the_topic_made_anew_has_waits_for_it(
+    start_live: StartLive, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a listener: what is watched under the name is still the topic before it."""
+    monkeypatch.setattr(inspector, "ROUND_SECONDS", 3600.0)
+    live = await start_live(pooled=True, poll_seconds=0.1)
+    await create_topic(connection)
+    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as old:
+        await until(lambda: live.store.asked and live.idle)
+        await value(connection, "delete_topic", topic="t")
+        await create_topic(connection, partitions=2)
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        waiting = asyncio.create_task(live.hub.tail.wait_beyond("t", 1, 0, deadline))
+        await until(lambda: waiting.done() or live.hub.tail.waiting)
+        await publish(connection, "1", partition=1)
+        assert await waiting
+        await until(old.task.done)
+        assert [m.event for m in old.messages] == ["end"]
+
+
 async def test_a_read_from_before_the_database_went_back_is_not_for_new_streams(
     live: Live, connection: asyncpg.Connection
 ) -> None:
