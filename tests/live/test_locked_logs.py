@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import asyncpg
 import pytest
 
 from app.db.pool import Pool
 from app.live import tail
+from app.live.history import CONCURRENT_PAGES_PER_TOPIC
 from app.live.start import Edge
 from app.settings import Settings
 from tests.conftest import Connect
@@ -101,6 +102,23 @@ async def test_a_locked_log_delays_no_other(
         await until(lambda: len(locked.places) == 5)
         assert locked.places == [(1, 2), (0, 2), (0, 3), (0, 4), (0, 5)]
         assert free.offsets == list(range(2, 33))
+
+
+async def test_streams_that_catch_up_with_a_locked_log_leave_room_for_those_of_others(
+    live: Live, connection: asyncpg.Connection, holder: asyncpg.Connection
+) -> None:
+    topic_id = await begun_topic(connection, "locked")
+    await begun_topic(connection, "free")
+    begun = [await live.hub.streams.plan(["locked"], Edge.EARLIEST, None) for _ in range(20)]
+    last = await live.hub.streams.plan(["free"], Edge.EARLIEST, None)
+    async with locked_logs(holder, topic_id):
+        with ExitStack() as stack:
+            for plan in begun:
+                stack.enter_context(client_of(live, plan))
+            # The tail reads it too.
+            await until_blocked(connection, "gapless", 1 + CONCURRENT_PAGES_PER_TOPIC)
+            free = stack.enter_context(client_of(live, last))
+            await until_within(lambda: free.offsets == [1], LATE_SECONDS)
 
 
 async def test_a_log_that_was_locked_is_slept_on_again(
