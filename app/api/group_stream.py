@@ -139,6 +139,7 @@ async def follow_subscription(request: Request) -> Response:
         found,
         subscription,
         options,
+        here.rates.claims_of(caller),
         ping_seconds=here.settings.ping_seconds,
     )
     around = receiving(request, here, "subscribe", topic, group, member)

@@ -15,6 +15,7 @@ from app.errors import LeaseLost, SubscriptionInactive, SubscriptionNotFound, To
 from app.live.claims import Claims
 from app.live.line import NEVER_SEEN, Place
 from app.live.protocols import Groups, Outlet, Told
+from app.live.rates import ClaimRate
 from app.live.signal import Signal
 from app.live.turns import NoTurn
 from app.model import Claimed, ClaimOptions, Lease, Subscription, Topic
@@ -62,6 +63,7 @@ class GroupFollow:
         topic: Topic,
         subscription: Subscription,
         options: ClaimOptions,
+        rate: ClaimRate,
         *,
         ping_seconds: float,
     ) -> None:
@@ -72,6 +74,7 @@ class GroupFollow:
         self._topic = topic
         self._subscription = subscription
         self._options = options
+        self._rate = rate
         self._ordered = subscription.ordering == "partition"
         lease_seconds = options.lease_seconds or subscription.lease_seconds
         timeout_seconds = subscription.heartbeat_timeout_seconds or math.inf
@@ -126,9 +129,12 @@ class GroupFollow:
     async def _next(self) -> bytes:
         await self._look()
         self._note_change()
+        if seconds := self._rate.seconds:
+            await self._until(self._now() + seconds)
+            return b""
         with self._line.present(self._place):
             if not self._line.may_ask(self._place):
-                await self.signal.wait_until(min(self._beat_at, self._look_at, self._again_at))
+                await self._until(math.inf)
                 return b""
             changed, self._changed = self._changed, False
             partitions = self._wanted(changed)
@@ -136,6 +142,10 @@ class GroupFollow:
                 self._line.rest(self._place)
                 return b""
             return await self._claim(partitions)
+
+    async def _until(self, at: float) -> None:
+        """Wait for something to do, but no longer than to this time."""
+        await self.signal.wait_until(min(at, self._beat_at, self._look_at, self._again_at))
 
     async def _claim(self, partitions: list[int] | None) -> bytes:
         options = msgspec.structs.replace(self._options, partitions=partitions)
@@ -154,6 +164,7 @@ class GroupFollow:
             raise self._gone()
         frames = [self._frames.skipped(claimed)] if claimed.skipped else []
         if lease is not None:
+            self._rate.claimed()
             if self._subscription.delivery == "at_least_once":
                 self._hold(lease)
             # Others first, if there is more.

@@ -41,6 +41,11 @@ class Rate:
             bucket.level -= amount
         return seconds
 
+    def charge(self, name: str | None, amount: float) -> None:
+        """Take the amount, though it may not be there: the bucket is in debt then."""
+        if name is not None and self._per_second:
+            self._bucket(name).level -= amount
+
     def seconds_until(self, name: str | None, amount: float) -> float:
         """0 when the amount could be taken now."""
         if name is None or not self._per_second:
@@ -73,6 +78,23 @@ class Rate:
         }
 
 
+class ClaimRate:
+    """Of one caller that goes on claiming, and waits where another would be refused."""
+
+    def __init__(self, rate: Rate, name: str | None) -> None:
+        self._rate = rate
+        self._name = name
+
+    @property
+    def seconds(self) -> float:
+        """Until it may claim; 0 when it may now."""
+        return self._rate.seconds_until(self._name, 1)
+
+    def claimed(self) -> None:
+        """A claim that found nothing costs nothing, as one more look of a claim that waits does not."""
+        self._rate.charge(self._name, 1)
+
+
 class Rates:
     """Of publishing and claiming. Callers without a name have no limits here."""
 
@@ -98,6 +120,9 @@ class Rates:
     def claim(self, caller: Caller) -> None:
         """Raises RateLimited."""
         _insist(self._claims.take(caller.name, 1), "claims")
+
+    def claims_of(self, caller: Caller) -> ClaimRate:
+        return ClaimRate(self._claims, caller.name)
 
     async def pace(self, caller: Caller, size: int, events: int) -> None:
         """Wait for room for a part of something long; raises RateLimited when that takes too long."""

@@ -17,6 +17,7 @@ from app.live.rates import Rates
 from tests.conftest import StartProcess, StartService
 from tests.support.access import Keys, bearer
 from tests.support.api import api_of
+from tests.support.groups import Group
 from tests.support.problems import problem
 from tests.support.rude import Rude
 from tests.support.service import ThreadService
@@ -314,3 +315,28 @@ async def test_28_claims_have_a_rate_of_their_own(start_limited: StartLimited) -
         problem(await client.post(f"{group}/claim", json={"member": "m"}, headers=a), 429, "rate_limited")
         assert (await client.post(f"{group}/claim", json={"member": "n"}, headers=b)).status_code == 200
         assert (await client.post(EVENTS, json=ONE, headers=a)).status_code == 201
+
+
+async def test_28_leases_of_a_stream_count_as_claims(start_limited: StartLimited) -> None:
+    service, a, _ = await start_limited(claims_per_second=10, burst_seconds=0.2)
+    ticking = rated(service)
+    async with httpx.AsyncClient(base_url=service.base_url, headers=a, timeout=30) as client:
+        group = await Group(client, "/v1/topics/t").create()
+        for _ in range(3):
+            assert (await client.post(EVENTS, json=ONE)).status_code == 201
+        url = f"{service.base_url}{group.path}/stream?member=m&max_events=1"
+        async with open_stream(url, headers=a) as stream:
+            for _ in range(2):
+                await _acked_lease(group, stream)
+            problem(await group.raw("POST", "/claim", json={"member": "m"}), 429, "rate_limited")
+            ticking.time += 0.1
+            assert await _acked_lease(group, stream) == 3
+
+
+async def _acked_lease(group: Group, stream: SseClient) -> int:
+    """The offset of its event."""
+    lease = await stream.next()
+    assert lease.event == "lease"
+    offset = json.loads((await stream.next()).data)["offset"]
+    await group.ack(json.loads(lease.data)["token"])
+    return int(offset)

@@ -10,6 +10,7 @@ import pytest
 
 from app.errors import LeaseLost, SubscriptionNotFound, TopicBusy
 from app.live import group_follow
+from app.live.callers import ANYBODY, Caller
 from app.live.claims import Claims, Delivery
 from app.live.directory import read_token
 from app.live.event_cache import EventCache
@@ -17,6 +18,7 @@ from app.live.group_follow import GroupFollow, GroupFrames
 from app.live.inspector import Inspector
 from app.live.line import Line, Place
 from app.live.protocols import Frames, Groups, LogReader
+from app.live.rates import ClaimRate, Rates
 from app.live.watchlist import Watchlist
 from app.model import (
     Beat,
@@ -32,7 +34,9 @@ from app.model import (
     Topic,
     TopicId,
 )
+from app.settings import Settings
 from tests.support.nouns import claimed, topic
+from tests.support.ticking import Ticking
 from tests.support.wait import PATIENCE_SECONDS, until
 
 GROUP = SubscriptionId(1)
@@ -49,6 +53,7 @@ class NoOutlet:
 
 NO_OUTLET = NoOutlet()
 TOPIC = topic(partitions=PARTITIONS)
+ANY_RATE = Rates(Settings()).claims_of(ANYBODY)
 
 
 def subscription(ordering: str, number: int = GROUP, timeout: float | None = None) -> Subscription:
@@ -176,7 +181,9 @@ async def steps(count: int = 20) -> None:
 
 
 class Member:
-    def __init__(self, database: Database, claims: Claims, *, ping_seconds: float = 3600) -> None:
+    def __init__(
+        self, database: Database, claims: Claims, rate: ClaimRate = ANY_RATE, *, ping_seconds: float = 3600
+    ) -> None:
         self.follow = GroupFollow(
             claims,
             cast(Groups, database),
@@ -184,6 +191,7 @@ class Member:
             TOPIC,
             subscription(database.ordering, timeout=database.heartbeat_timeout_seconds),
             ClaimOptions(member="m", max_events=2, max_bytes=1000),
+            rate,
             ping_seconds=ping_seconds,
         )
 
@@ -280,6 +288,39 @@ async def test_an_ack_here_costs_one_question_and_only_of_its_owner(
     database.ready = [0]
     claims.settled(token)
     assert (await owner.get()).startswith("v1.1.0.3.")
+
+
+async def test_a_member_beyond_the_rate_of_its_caller_waits_and_holds_up_nobody(
+    database: Database, claims: Claims
+) -> None:
+    ticking = Ticking()
+    rates = Rates(Settings(claims_per_second=100, burst_seconds=0.02), ticking.now)
+    member = Member(database, claims, rates.claims_of(Caller("a", True, None)))
+    for _ in range(2):
+        database.ready = [0]
+        claims.wake(GROUP)
+        claims.settled(await member.get())
+    database.asked.clear()
+    database.ready = [0, 1]
+    claims.wake(GROUP)
+    await member.idle()
+    assert database.asked == []
+    assert (await Member(database, claims).get()).startswith("v1.1.0.3.")
+    await member.idle()
+    ticking.time += 0.011
+    assert (await member.get()).startswith("v1.1.1.4.")
+
+
+async def test_questions_that_find_nothing_count_against_no_rate(database: Database, claims: Claims) -> None:
+    rates = Rates(Settings(claims_per_second=1, burst_seconds=1), Ticking().now)
+    member = Member(database, claims, rates.claims_of(Caller("a", True, None)))
+    for _ in range(3):
+        claims.wake(GROUP)
+        await member.idle()
+    assert len(database.asked) == 3
+    database.ready = [0]
+    claims.wake(GROUP)
+    assert await member.get()
 
 
 @pytest.mark.parametrize("ordering", ["none", "key", "partition"])
