@@ -66,10 +66,14 @@ begin
       from gapless.dead_letter d
       where d.subscription_id = p_subscription.subscription_id and d.status = 'dead'
         and (d.partition_id, d.log_offset) in (
+          -- Once for each transaction, of which all letters may be named.
           select i.partition_id, o.log_offset
-          from gapless.dead_letter i
+          from (
+            select distinct n.partition_id, n.from_offset, n.to_offset
+            from gapless.dead_letter n
+            where n.dead_letter_id = any (v_ids)
+          ) i
           cross join lateral generate_series(i.from_offset, i.to_offset) as o(log_offset)
-          where i.dead_letter_id = any (v_ids)
         )
       group by d.partition_id, d.from_offset
     ) u

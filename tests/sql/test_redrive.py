@@ -19,7 +19,7 @@ from tests.support.group_calls import (
     take,
 )
 from tests.support.log import call, create_topic, held, publish_many, refused, value
-from tests.support.wait import until_blocked
+from tests.support.wait import quickest, until_blocked
 
 
 async def dead(connection: asyncpg.Connection, count: int, **settings: Any) -> list[int]:
@@ -95,6 +95,26 @@ async def test_a_redriven_transaction_is_whole_though_the_log_dropped_it(
     await ack(connection, again["lease"], offsets=[1, 2, 3])
     assert await value(connection, "release", lease=again["lease"]) == 4
     assert await drain(connection) == [[1, 2, 3, 4], [5]]
+
+
+async def test_all_letters_of_a_transaction_cost_about_what_one_of_them_does(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_topic(connection)
+    await create_group(connection)
+    count = 1000
+    await publish_many(connection, count, transaction_ids=["a"] * count)
+    await reject(connection, (await claim(connection))["lease"])
+    rows = await connection.fetch("select dead_letter_id from gapless.dead_letter")
+    ids = [row[0] for row in rows]
+
+    async def redriven(ids: list[int]) -> None:
+        async with held(connection):
+            assert await redrive(connection, dead_letter_ids=ids) == count
+
+    one, _ = await quickest(lambda: redriven(ids[:1]))
+    every, _ = await quickest(lambda: redriven(ids))
+    assert every < 5 * one
 
 
 async def test_a_redrive_waits_for_a_cancellation_and_is_refused_by_it(
