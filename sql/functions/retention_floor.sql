@@ -1,7 +1,7 @@
 /*
  * The smallest offset of a log that an ACTIVE or PAUSED subscription still needs; null when there is none.
  *
- * It needs what it never claimed, what it leases of what the log still has, and what waits for another delivery, except
+ * It needs what it never claimed, and of what the log still has what it leases and what waits for another delivery, except
  * what was redriven, as the dead letters keep its payload. One statement sees all three at one moment.
  */
 create or replace function gapless.retention_floor(p_topic_id integer, p_partition integer)
@@ -18,9 +18,12 @@ as $$
       from gapless.find_leases(s.subscription_id, p_partition, c.leases) l
     ),
     (
-      select min(r.from_offset)
+      select greatest(r.from_offset, e.earliest)
       from gapless.retry_event r
       where r.subscription_id = s.subscription_id and r.partition_id = p_partition and not r.redriven
+        and r.to_offset >= e.earliest
+      order by r.from_offset
+      limit 1
     )
   ))
   from gapless.log_earliest(p_topic_id, p_partition) as e(earliest)

@@ -78,6 +78,23 @@ async def test_of_a_lease_only_what_the_log_still_has_is_needed(connection: asyn
     lease = (await claim(connection, 10))["lease"]
     assert [row["log_offset"] for row in await call(connection, "read_lease", lease=lease)] == [4, 7]
     assert await floor(connection, topic_id) == 7
+    await call(connection, "trim", topic="t", partition=0, before=8)
+    assert await floor(connection, topic_id) == 11
+
+
+async def test_of_what_waits_for_another_delivery_only_what_the_log_still_has_is_needed(
+    connection: asyncpg.Connection,
+) -> None:
+    topic_id = await create_topic(connection)
+    await publish_many(connection, 10, transaction_ids=[*"aabb", *[None] * 6])
+    await create_group(connection, ordering="none")
+    lease = (await claim(connection, 10))["lease"]
+    await call(connection, "release", lease=lease, offsets=[2, 3, 4])
+    await call(connection, "ack", lease=lease)
+    await call(connection, "pause", topic="t", group="g", reason="later")
+    for before, needed in ((2, 2), (4, 4), (6, 11)):
+        await call(connection, "trim", topic="t", partition=0, before=before)
+        assert await floor(connection, topic_id) == needed
 
 
 async def test_only_active_and_paused_groups_hold_events_back_from_retention(
