@@ -48,11 +48,12 @@ Holder = Callable[[int | None], None]
 
 
 class Delivery(NamedTuple):
-    """A claim's answer and its events as JSON; `seen` is the news of its group's line before it."""
+    """A claim's answer and its events as JSON; `seen` is the news that `line`, its group's, had before it."""
 
     claimed: Claimed
     items: list[bytes]
     seen: int = NEVER_SEEN
+    line: Line | None = None
 
 
 class _Waited:
@@ -113,14 +114,13 @@ class Claims:
         """Ask the database, and read the events of what it gave."""
         known = self.directory.known(topic, group)
         there = self._waited.get(known.subscription_id) if known else None
-        seen = there.line.news if there is not None and there.is_woken else NEVER_SEEN
+        line = there.line if there is not None and there.is_woken else None
+        seen = NEVER_SEEN if line is None else line.news
         delivery = await self._ask(topic, group, options)
         claimed = delivery.claimed
-        if known is None or known.subscription_id != claimed.subscription_id:
-            seen = NEVER_SEEN
         if options.ack and claimed.ack_status == "acked" and _freed_another(options.ack, claimed):
             self.settled(options.ack)
-        return delivery._replace(seen=seen)
+        return delivery._replace(seen=seen, line=line)
 
     async def wait(
         self, topic: str, group: str, options: ClaimOptions, before: Delivery, deadline: float
@@ -144,7 +144,8 @@ class Claims:
         """In this line until there is a lease, or until the name belongs to another group."""
         answer = before.claimed
         self._look_again(here.line, answer)
-        with here.line.place(before.seen) as place:
+        # Another line, of another group or made since, counts its news anew.
+        with here.line.place(before.seen if before.line is here.line else NEVER_SEEN) as place:
             try:
                 while await here.line.turn(place, deadline):
                     delivery = await self.take_turn(topic, group, options, place, here.subscription_id)

@@ -561,6 +561,35 @@ async def test_a_wait_takes_what_the_group_gives_that_has_the_name_now(
     assert claims.waiting == 0
 
 
+async def test_a_wait_asks_though_the_line_that_its_claim_saw_is_forgotten(
+    database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.live.claims.LINGER_SECONDS", 0)
+    member = Member(database, claims)
+    await member.idle()
+    line_of(claims).wake()
+    await member.idle()
+    answered = asyncio.Event()
+
+    async def claim(*_: object, **__: object) -> list[Claimed]:
+        await answered.wait()
+        return [claimed(None)]
+
+    options = ClaimOptions(member="m", max_events=2, max_bytes=1000)
+    with monkeypatch.context() as slow:
+        slow.setattr(database, "claim", claim)
+        asking = asyncio.create_task(claims.claim("t", "g", options))
+        await steps()
+        before = line_of(claims)
+        member.follow.close(0)
+        await until(lambda: line_of(claims) is not before)
+        answered.set()
+        found = await asking
+    database.ready = [0]
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    assert (await claims.wait("t", "g", options, found, deadline)).claimed.lease is not None
+
+
 async def test_a_claim_tries_last_what_was_leased_just_now(database: Database, claims: Claims) -> None:
     database.ready = [0]
     token = await Member(database, claims).get()
