@@ -39,8 +39,8 @@ begin
       ]),
       ('gapless_subscriber', array[
         'read_events', 'read_tail', 'offset_at', 'sleep_key', 'lock_key', 'fall_asleep', 'wake_up',
-        'claim', 'claim_together', 'read_lease', 'ack', 'nack', 'reject', 'release', 'extend', 'heartbeat',
-        'create_subscription', 'alter_subscription', 'get_subscription', 'list_subscriptions',
+        'claim', 'claim_together', 'read_lease', 'ack', 'nack', 'reject', 'release', 'extend', 'ended_leases',
+        'heartbeat', 'create_subscription', 'alter_subscription', 'get_subscription', 'list_subscriptions',
         'subscription_positions', 'last_heartbeat', 'event_completion',
         'pause', 'resume', 'seek',
         'list_leases', 'list_dead_letters', 'get_dead_letter', 'redrive', 'discard'

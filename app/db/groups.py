@@ -1,6 +1,6 @@
 """Consumer groups: one method per SQL function; the statements are calls and nothing else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 
@@ -252,6 +252,11 @@ class GroupStore(Calls):
             lambda c: c.fetchval("select gapless.extend($1, $2)", lease, lease_seconds)
         )
         return expires_at
+
+    async def ended_leases(self, leases: Collection[str]) -> Set[str]:
+        """Those of them that are over; waits for nobody's lock."""
+        rows = await self._read(lambda c: c.fetch("select * from gapless.ended_leases($1)", list(leases)))
+        return {row[0] for row in rows}
 
     async def list_leases(
         self, topic: str, group: str, *, partition: int | None, limit: int

@@ -15,14 +15,15 @@ KEPT_SECONDS = 1.0
 
 # What the service calls; a test compares it with the statements in this package.
 CALLED = (
-    "ack", "active_keys", "alter_subscription", "alter_topic", "applied_migrations", "apply_retention",
-    "cancel", "claim_together", "clock", "create_key", "create_segments_ahead", "create_session",
-    "create_subscription", "create_ticket", "create_topic", "delete_subscription", "delete_topic",
-    "discard", "drop_deleted_topics", "drop_segments", "end_session", "epoch", "event_completion",
-    "expire_keys", "expire_loads", "expire_publish_keys", "extend", "fall_asleep", "force_complete",
-    "get_dead_letter", "get_subscription", "get_topic", "heartbeat", "last_heartbeat", "list_audit",
-    "list_dead_letters", "list_keys", "list_leases", "list_subscriptions", "list_topics", "log_bounds",
-    "measure", "measure_database", "nack", "offset_at", "pause", "publish", "read_events", "read_lease",
+    "ack", "active_keys", "alter_subscription", "alter_topic", "applied_migrations",
+    "apply_retention", "cancel", "claim_together", "clock", "create_key", "create_segments_ahead",
+    "create_session", "create_subscription", "create_ticket", "create_topic", "delete_subscription",
+    "delete_topic", "discard", "drop_deleted_topics", "drop_segments", "end_session",
+    "ended_leases", "epoch", "event_completion", "expire_keys", "expire_loads",
+    "expire_publish_keys", "extend", "fall_asleep", "force_complete", "get_dead_letter",
+    "get_subscription", "get_topic", "heartbeat", "last_heartbeat", "list_audit",
+    "list_dead_letters", "list_keys", "list_leases", "list_subscriptions", "list_topics",
+    "log_bounds", "measure", "measure_database", "nack", "offset_at", "pause", "publish", "read_events", "read_lease",
     "read_tail", "redeem_ticket", "redrive", "reject", "release", "resume", "revoke_key", "seek",
     "sleep_key", "subscription_positions", "sweep_leases", "sweep_subscriptions", "trim", "wake_up",
 )  # fmt: skip

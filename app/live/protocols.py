@@ -1,6 +1,6 @@
 """What this package needs from the layers around it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -74,6 +74,9 @@ class Groups(Protocol):
     async def read_lease(self, topic: str, lease: str) -> list[Event]: ...
 
     async def extend(self, lease: str, lease_seconds: float | None) -> datetime: ...
+
+    async def ended_leases(self, leases: Collection[str]) -> Set[str]:
+        """Those of them that are over; waits for nobody's lock."""
 
     async def release(self, lease: str) -> int: ...
 

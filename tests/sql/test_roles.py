@@ -30,6 +30,7 @@ SUBSCRIBER |= {
     "reject",
     "release",
     "extend",
+    "ended_leases",
     "heartbeat",
 }
 SUBSCRIBER |= {"create_subscription", "alter_subscription", "get_subscription", "list_subscriptions"}
