@@ -18,6 +18,7 @@ from app.backoff import Backoff
 from app.errors import DatabaseUnavailable, GaplessError, LeaseLost, TopicBusy
 from app.live.claim_batches import ClaimBatches
 from app.live.directory import Directory, read_token
+from app.live.ended_leases import EndedLeases
 from app.live.event_cache import EventCache
 from app.live.inspector import Inspector
 from app.live.line import NEVER_SEEN, Line, Place
@@ -89,6 +90,7 @@ class Claims:
         """`lease_turns` is how many calls about leases may use a connection at a time."""
         self.directory = Directory(groups)
         self.cache = cache
+        self.ended = EndedLeases(groups)
         self._store = store
         self._groups = groups
         self._watchlist = watchlist

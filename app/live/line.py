@@ -5,7 +5,7 @@ them, so a thousand waiting members cost as much as those few.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.live.signal import Signal
@@ -16,18 +16,26 @@ NEVER_SEEN = -1
 class Place:
     """`seen` is the news of the line that its owner knows to be nothing for it.
 
-    Whoever rests has no use for news until something about the group changes, which `changed` tells.
-    Whoever is `away` keeps its place, but does not hold up those behind it.
+    Whoever rests has no use for news until something about the group changes: `changed` says so, and `told`
+    is called. Whoever is `away` keeps its place, but does not hold up those behind it.
     """
 
-    __slots__ = ("away", "changed", "resting", "seen", "signal")
+    __slots__ = ("away", "changed", "resting", "seen", "signal", "told")
 
-    def __init__(self, seen: int, signal: Signal | None = None, *, away: bool = False) -> None:
+    def __init__(
+        self,
+        seen: int,
+        signal: Signal | None = None,
+        *,
+        away: bool = False,
+        told: Callable[[], None] | None = None,
+    ) -> None:
         self.seen = seen
         self.away = away
         self.resting = False
         self.changed = False
         self.signal = signal or Signal()
+        self.told = told
 
 
 class Line:
@@ -55,6 +63,8 @@ class Line:
         for place in self._places:
             place.resting = False
             place.changed = True
+            if place.told is not None:
+                place.told()
         self.wake()
 
     def look_again(self, seconds: float, *, due: bool = False) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -13,9 +13,11 @@ import httpx
 import pytest
 
 from tests.conftest import Connect, StartService
+from tests.support import group_calls
 from tests.support.clock import Clock
-from tests.support.groups import Group, counts, offsets, publish, token
+from tests.support.groups import Group, counts, insist, offsets, publish
 from tests.support.lines import at_rest, waiting
+from tests.support.log import held, topic_row, value
 from tests.support.problems import problem
 from tests.support.raw import RawStream
 from tests.support.service import ThreadService
@@ -56,6 +58,22 @@ async def next_lease(stream: SseClient) -> tuple[dict[str, Any], list[int]]:
     count = len(lease.get("offsets", range(lease["first_offset"], lease["last_offset"] + 1)))
     events = [json.loads(one.data) for one in await stream.take(count)]
     return lease, [event["offset"] for event in events]
+
+
+async def extended(group: Group, lease: dict[str, Any], by: timedelta) -> bool:
+    """Whether a lease, the only one of its group, ends at least so much later than it was given for."""
+    (position,) = (await group.show())["partitions"]
+    return datetime.fromisoformat(position["next_due_at"]) >= datetime.fromisoformat(lease["expires_at"]) + by
+
+
+@asynccontextmanager
+async def unread(service: ThreadService, group: Group) -> AsyncIterator[dict[str, Any]]:
+    """The lease of a stream whose client takes the frame that tells it, and nothing after that."""
+    for _ in range(10):
+        await publish(group.http, TOPIC, *["x" * 40_000] * 10)
+    async with RawStream(service.port, f"{group.path}/stream?member=slow", receive_buffer=4096) as stream:
+        begun = await stream.glimpse(b"}\n\n")
+        yield json.loads(begun.partition(b"data: ")[2].partition(b"\n")[0])
 
 
 async def test_a_lease_is_followed_by_its_events_and_the_next_comes_when_it_is_acked(
@@ -143,6 +161,43 @@ async def test_what_another_replica_acks_lets_the_stream_go_on(
         assert (await next_lease(stream))[1] == [2]
 
 
+async def test_a_stream_that_is_kept_awake_hears_of_what_another_replica_acks(
+    start_service: StartService, web: httpx.AsyncClient, connect: Connect
+) -> None:
+    busy = await start_service(ping_seconds=NEVER, poll_seconds=NEVER)
+    group = await Group(web, TOPIC).create(lease_seconds=NEVER)
+    await publish(web, TOPIC, *range(20))
+    publisher = await connect()
+    async with held(publisher):
+        # It is about to commit: nobody can fall asleep, so nobody is told of acks.
+        topic_id = (await topic_row(publisher))["topic_id"]
+        assert not await value(publisher, "anybody_asleep", topic_id=topic_id, partition=0)
+        async with (
+            httpx.AsyncClient(base_url=busy.base_url, timeout=30) as client,
+            follow(Group(client, TOPIC), max_events=1) as stream,
+        ):
+            for offset in range(1, 21):
+                lease, found = await next_lease(stream)
+                assert found == [offset]
+                await group.ack(lease["token"])
+
+
+async def test_a_stream_behind_a_pooler_hears_of_what_another_replica_acks(
+    start_service: StartService, web: httpx.AsyncClient
+) -> None:
+    pooled = await start_service(pooled=True, ping_seconds=NEVER)
+    group = await Group(web, TOPIC).create(lease_seconds=NEVER)
+    await publish(web, TOPIC, *range(3))
+    async with (
+        httpx.AsyncClient(base_url=pooled.base_url, timeout=30) as client,
+        follow(Group(client, TOPIC), max_events=1) as stream,
+    ):
+        for offset in (1, 2, 3):
+            lease, found = await next_lease(stream)
+            assert found == [offset]
+            await group.ack(lease["token"])
+
+
 async def test_s55_who_leaves_a_stream_gives_back_its_leases_at_once(
     quiet: ThreadService, group: Group
 ) -> None:
@@ -182,16 +237,10 @@ async def test_the_connection_keeps_its_leases_and_is_a_heartbeat(
         await publish(client, TOPIC, 1)
         async with follow(group) as stream:
             lease, _ = await next_lease(stream)
-            expires_at = datetime.fromisoformat(lease["expires_at"])
-
-            async def extended(by: timedelta) -> bool:
-                (position,) = (await group.show())["partitions"]
-                return datetime.fromisoformat(position["next_due_at"]) >= expires_at + by
-
             # Twice as long as a lease lasts.
             for minutes in (0.5, 1, 1.5, 2):
                 await clock.move(timedelta(minutes=0.5))
-                await until(partial(extended, timedelta(minutes=minutes)))
+                await until(partial(extended, group, lease, timedelta(minutes=minutes)))
             assert (await group.claim("other"))["lease"] is None
             await group.ack(lease["token"])
             before = (await group.show())["last_heartbeat_at"]
@@ -200,6 +249,60 @@ async def test_the_connection_keeps_its_leases_and_is_a_heartbeat(
                 return bool((await group.show())["last_heartbeat_at"] > before)
 
             await until(later)
+
+
+async def test_a_member_that_reads_slowly_keeps_its_leases(start_service: StartService, clock: Clock) -> None:
+    service = await start_service(ping_seconds=0.2, poll_seconds=NEVER)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+        await client.put(TOPIC)
+        group = await Group(client, TOPIC).create(lease_seconds=60)
+        async with unread(service, group) as lease:
+            (stream,) = service.app.state.parts.streams._open
+            await until(lambda: stream._sending)
+            for minutes in (0.5, 1, 1.5, 2):
+                await clock.move(timedelta(minutes=0.5))
+                await until(partial(extended, group, lease, timedelta(minutes=minutes)))
+            assert (await group.claim("other"))["lease"] is None
+            assert await group.ack(lease["token"]) == [(1, lease["last_offset"], "acked")]
+
+
+async def test_a_member_that_reads_nothing_is_cut_off_and_loses_its_leases(
+    start_service: StartService,
+) -> None:
+    service = await start_service(ping_seconds=0.1, send_timeout_seconds=0.5)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+        await client.put(TOPIC)
+        group = await Group(client, TOPIC).create()
+        async with unread(service, group) as lease:
+            claim = await group.claim("other", wait=25)
+            assert offsets(claim)[0] == lease["first_offset"]
+            assert service.app.state.parts.streams.open == 0
+
+
+async def test_a_stream_keeps_to_settings_that_change(start_service: StartService) -> None:
+    service = await start_service(ping_seconds=NEVER, poll_seconds=NEVER)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+        await client.put(TOPIC)
+        group = await Group(client, TOPIC).create(lease_seconds=NEVER)
+        async with follow(group) as stream:
+            await at_rest(service)
+            insist(await group.raw("PATCH", json={"lease_seconds": 3}))
+            await publish(client, TOPIC, 1)
+            lease, _ = await next_lease(stream)
+            await until(partial(extended, group, lease, timedelta(seconds=1)))
+            await group.ack(lease["token"])
+            insist(await group.raw("PATCH", json={"lease_seconds": NEVER}))
+        async with follow(group):
+            await at_rest(service)
+            changes = {"heartbeat_seconds": 0.3, "heartbeat_timeout_seconds": 1.5}
+            insist(await group.raw("PATCH", json=changes))
+
+            async def beaten(before: str) -> bool:
+                return bool((await group.show())["last_heartbeat_at"] > before)
+
+            for _ in range(3):
+                await until(partial(beaten, (await group.show())["last_heartbeat_at"]))
+            assert (await group.show())["status"] == "ACTIVE"
 
 
 @pytest.mark.parametrize("what", ["cancel", "delete", "topic"])
@@ -256,16 +359,19 @@ async def test_at_most_once_streams_on_without_acks(web: httpx.AsyncClient) -> N
 
 
 async def test_a_dead_member_of_a_stream_is_overtaken_by_the_clock_only_when_it_is_gone(
-    web: httpx.AsyncClient, group: Group, clock: Clock
+    web: httpx.AsyncClient, group: Group, clock: Clock, connect: Connect
 ) -> None:
     await publish(web, TOPIC, 1)
     async with follow(group) as stream:
         lease, _ = await next_lease(stream)
-        await clock.move(timedelta(seconds=31))
+        sql = await connect()
+        # The stream would notice it too.
+        async with sql.transaction():
+            await Clock(sql).move(timedelta(seconds=31))
+            claim = await group_calls.claim(sql, "other")
+        assert group_calls.offsets(claim) == [1]
         problem(await group.raw("POST", f"/leases/{lease['token']}/ack", json={}), 409, "lease_lost")
-        claim = await group.claim("other")
-        assert offsets(claim) == [1]
-        await group.ack(token(claim))
+        await group.ack(claim["lease"])
         await publish(web, TOPIC, 2)
         assert (await next_lease(stream))[1] == [2]
 

@@ -168,6 +168,12 @@ class RawStream:
                 assert await self.read(), f"the stream ended after {len(self.messages)} messages"
         return self.messages[:count]
 
+    async def glimpse(self, end: bytes) -> bytes:
+        """What came so far, as soon as it has `end`, also of a chunk that has not come as a whole."""
+        while end not in self._raw:
+            assert await self._receive(256), f"the stream ended after {self._raw!r}"
+        return self._raw
+
     async def _receive(self, max_bytes: int = 65536) -> bool:
         try:
             data = await asyncio.get_running_loop().sock_recv(self._socket, max_bytes)

@@ -1,20 +1,21 @@
 """Members of a group, on a stream or in a claim that waits: what they ask after which change, and as whom."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
 import msgspec
 import pytest
 
-from app.errors import LeaseLost, SubscriptionNotFound, TopicBusy
-from app.live import group_follow
+from app.errors import DatabaseUnavailable, LeaseLost, SubscriptionNotFound, TopicBusy
+from app.live import held_leases
 from app.live.callers import ANYBODY, Caller
 from app.live.claims import Claims, Delivery
 from app.live.directory import read_token
 from app.live.event_cache import EventCache
 from app.live.group_follow import GroupFollow, GroupFrames
+from app.live.held_leases import HeldLeases
 from app.live.inspector import Inspector
 from app.live.line import Line, Place
 from app.live.protocols import Frames, Groups, LogReader
@@ -92,6 +93,7 @@ class Database:
         self.locked: set[int] = set()
         self.asked: list[Sequence[int] | None] = []
         self.extended: list[str] = []
+        self.looked: list[set[str]] = []
         self.released: list[str] = []
         self.beats = 0
         self.given = 0
@@ -109,7 +111,7 @@ class Database:
         return []
 
     async def get_subscription(self, topic: str, group: str) -> Subscription:
-        return subscription(self.ordering, self.number)
+        return subscription(self.ordering, self.number, self.heartbeat_timeout_seconds)
 
     async def claim(
         self,
@@ -144,6 +146,10 @@ class Database:
         if lease in self.lost:
             raise LeaseLost("it is over")
         return NOW
+
+    async def ended_leases(self, leases: Collection[str]) -> set[str]:
+        self.looked.append(set(leases))
+        return self.lost & set(leases)
 
     async def release(self, lease: str) -> int:
         self.released.append(lease)
@@ -197,6 +203,7 @@ class Member:
 
     async def get(self) -> str:
         """The next frames."""
+        self._tell_time()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not (frames := await self.follow.next(NO_OUTLET)):
                 pass
@@ -205,6 +212,7 @@ class Member:
 
     async def idle(self) -> None:
         """Go on until there is nothing to do but to wait."""
+        self._tell_time()
         while True:
             going = asyncio.ensure_future(self.follow.next(NO_OUTLET))
             await steps()
@@ -213,6 +221,10 @@ class Member:
                 await asyncio.wait((going,))
                 return
             assert going.result() == b""
+
+    def _tell_time(self) -> None:
+        """Have it look at the clock, which may have been moved."""
+        self.follow._held._signal.set()
 
 
 async def leased(database: Database, claims: Claims, *partitions: int) -> tuple[Member, list[str]]:
@@ -255,19 +267,25 @@ def claims(database: Database) -> Claims:
     return claims_of(database)
 
 
+@pytest.fixture(autouse=True)
+def _looks_come_by_moving_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIRST_LOOK_SECONDS", "LOOK_SECONDS"):
+        monkeypatch.setattr(held_leases, name, 3.0)
+
+
 Clock = Callable[[float], None]
 
 
 @pytest.fixture
 def move(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Moves the clock by which followers beat and look."""
+    """Moves the clock by which members beat and look."""
     moved = 0.0
 
     def move(seconds: float) -> None:
         nonlocal moved
         moved += seconds
 
-    monkeypatch.setattr(GroupFollow, "_now", staticmethod(lambda: asyncio.get_running_loop().time() + moved))
+    monkeypatch.setattr(HeldLeases, "_now", staticmethod(lambda: asyncio.get_running_loop().time() + moved))
     return move
 
 
@@ -330,15 +348,15 @@ async def test_single_acks_are_looked_into_when_they_may_have_ended_the_lease(or
     member, [first, second] = await leased(database, claims, 0, 1)
     claims.settled(first, 1)
     await member.idle()
-    assert database.extended == []
+    assert database.looked == []
     database.lost = {first}
     claims.settled(first, 1)
     await member.idle()
-    assert database.extended == [first]
+    assert database.looked == [{first, second}]
     database.ready = [0]
     claims.settled(second, 1)
     assert (await member.get()).startswith("v1.1.0.3.")
-    assert database.extended == [first]
+    assert database.looked == [{first, second}]
 
 
 async def test_what_others_change_is_looked_into_once_in_a_while(
@@ -348,15 +366,43 @@ async def test_what_others_change_is_looked_into_once_in_a_while(
     for _ in range(5):
         claims.wake(GROUP)
         await member.idle()
-    assert database.extended == tokens
+    assert database.looked == [set(tokens)]
     database.lost = {tokens[1]}
     database.ready = [1]
-    move(group_follow.LOOK_SECONDS)
+    move(held_leases.LOOK_SECONDS)
     assert (await member.get()).startswith("v1.1.1.3.")
-    assert database.extended == tokens * 2
+    assert database.looked == [set(tokens)] * 2
 
 
-async def test_a_poll_and_news_extend_no_lease(database: Database, claims: Claims) -> None:
+async def test_looks_come_less_and_less_often_until_one_finds_something(
+    database: Database, claims: Claims, move: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("FIRST_LOOK_SECONDS", 1.0), ("LOOK_SECONDS", 4.0)):
+        monkeypatch.setattr(held_leases, name, seconds)
+    member, [token] = await leased(database, claims, 0)
+    await member.idle()
+
+    async def looks(seconds: int) -> list[int]:
+        """After which of so many seconds it looked."""
+        found = []
+        for second in range(1, seconds + 1):
+            before = len(database.looked)
+            move(1)
+            await member.idle()
+            if len(database.looked) > before:
+                found.append(second)
+        return found
+
+    assert await looks(3) == [1, 3]
+    database.lost = {token}
+    assert await looks(4) == [4]
+    database.ready = [0]
+    line_of(claims).wake()
+    await member.get()
+    assert await looks(3) == [1, 3]
+
+
+async def test_a_poll_and_news_look_at_no_lease(database: Database, claims: Claims) -> None:
     member, _ = await leased(database, claims, 0)
     line = line_of(claims)
     await member.idle()
@@ -366,12 +412,12 @@ async def test_a_poll_and_news_extend_no_lease(database: Database, claims: Claim
     await steps()
     assert line.news == news + 1
     await member.idle()
-    assert (database.asked, database.extended) == ([[1]], [])
+    assert (database.asked, database.looked) == ([[1]], [])
     line.look_again(0, due=True)
     await steps()
     assert line.news == news + 2
     await member.idle()
-    assert len(database.extended) == 1
+    assert len(database.looked) == 1
 
 
 async def test_a_stream_outlives_a_partition_that_is_locked_for_a_while(
@@ -383,14 +429,14 @@ async def test_a_stream_outlives_a_partition_that_is_locked_for_a_while(
     move(3600)
     await member.idle()
     assert database.extended == tokens
-    move(group_follow.LOOK_SECONDS)
+    move(held_leases.LOOK_SECONDS)
     await member.idle()
     assert database.extended == [*tokens, tokens[0]]
     database.locked = set()
-    move(group_follow.LOOK_SECONDS)
+    move(held_leases.LOOK_SECONDS)
     await member.idle()
     assert database.extended == [*tokens, tokens[0], tokens[0]]
-    move(group_follow.LOOK_SECONDS)
+    move(held_leases.LOOK_SECONDS)
     await member.idle()
     assert database.extended == [*tokens, tokens[0], tokens[0]]
 
@@ -405,7 +451,7 @@ async def test_others_that_end_put_off_no_second_look_at_a_locked_partition(
     await member.idle()
     database.extended.clear()
     for _ in range(2):
-        move(group_follow.LOOK_SECONDS / 2)
+        move(held_leases.LOOK_SECONDS / 2)
         claims.settled(other, 10)
         await member.idle()
     assert database.extended.count(locked) == 1
@@ -497,6 +543,46 @@ async def test_a_stream_that_extends_or_sends_holds_nobody_up(
         assert line.may_ask(behind)
         stuck.set()
         await looking
+
+
+async def test_a_stream_whose_leases_cannot_be_kept_fails(
+    database: Database, claims: Claims, move: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member, _ = await leased(database, claims, 0)
+    await member.idle()
+
+    async def away(*_: object) -> datetime:
+        raise DatabaseUnavailable("it is away")
+
+    monkeypatch.setattr(database, "ended_leases", away)
+    claims.wake(GROUP)
+    await member.idle()
+    monkeypatch.setattr(database, "extend", away)
+    move(3600)
+    with pytest.raises(DatabaseUnavailable):
+        await member.get()
+
+
+async def test_members_that_look_at_the_same_time_share_a_question(
+    database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = asyncio.Event()
+    asked: list[set[str]] = []
+
+    async def ended_leases(leases: Collection[str]) -> set[str]:
+        asked.append(set(leases))
+        await answered.wait()
+        return {"b", "c"} & set(leases)
+
+    monkeypatch.setattr(database, "ended_leases", ended_leases)
+    looks = []
+    for token in "abc":
+        looks.append(asyncio.create_task(claims.ended.among([token])))
+        await steps()
+    looks[1].cancel()
+    answered.set()
+    assert (await looks[0], await looks[2] & {"a", "c"}) == (set(), {"c"})
+    assert asked == [{"a"}, {"b", "c"}]
 
 
 async def test_a_stream_ends_when_its_name_belongs_to_another_group(
