@@ -20,7 +20,7 @@ from app.cli.workers import Worker, WorkerFailed, supervise
 from app.errors import SetupError
 from app.settings import Settings
 from tests.conftest import StartProcess
-from tests.soak.chaos import Chaos
+from tests.soak.group import Group
 from tests.soak.verdict import Verdict
 from tests.soak.work import Publisher, Reader, create_topic
 from tests.support.api import api_of, offset
@@ -127,13 +127,16 @@ async def test_connections_go_to_whoever_is_free(lasting: Crew) -> None:
                     await until(lambda: server_of(port, stream.port, lasting.workers) == pid)  # noqa: B023
 
 
-async def test_a_killed_worker_is_replaced_and_costs_no_event(crew: Crew, tmp_path: Path) -> None:
+async def test_a_killed_worker_is_replaced_and_costs_no_event(crew: Crew) -> None:
     service = crew.service
     await create_topic(service.base_url)
     publishers = [Publisher(service.base_url, number, random.Random(number)) for number in range(3)]
     readers = [Reader(service.base_url) for _ in range(6)]
     running = [asyncio.create_task(one.run()) for one in publishers]
     reading = [asyncio.create_task(one.run()) for one in readers]
+    group = Group(service.base_url, 2, random.Random(0))
+    await group.create()
+    consuming = [asyncio.create_task(one.run()) for one in group.consumers]
     await until(lambda: all(one.connections for one in readers))
     for number in range(4):
         before = sum(len(one.acknowledged) for one in publishers)
@@ -144,8 +147,10 @@ async def test_a_killed_worker_is_replaced_and_costs_no_event(crew: Crew, tmp_pa
     for one in publishers:
         one.stop()
     await asyncio.gather(*running)
-    verdict = Verdict(publishers, readers, Chaos(service, tmp_path, random.Random(0)))
+    verdict = Verdict(publishers, readers, group, {})
     await verdict.caught_up(PATIENCE_SECONDS)
+    group.stop()
+    await asyncio.gather(*consuming)
     for task in reading:
         task.cancel()
     await asyncio.wait(reading)

@@ -9,17 +9,19 @@ import time
 from pathlib import Path
 
 from tests.soak.chaos import Chaos
+from tests.soak.group import Group
 from tests.soak.verdict import Verdict
 from tests.soak.work import Publisher, Reader, create_topic
 from tests.support.service import ProcessService
 
 PUBLISHERS = 4
 READERS = 2
+MEMBERS = 2
 CATCH_UP_SECONDS = 60.0
 
 
 async def soak(seconds: float, seed: int) -> Verdict:
-    """Publishers and readers go on while the chaos works; the verdict compares what each of them saw."""
+    """Publishers, readers and a group go on while the chaos works; the verdict compares what each saw."""
     with tempfile.TemporaryDirectory(prefix="gapless-soak-") as folder:
         data_dir = Path(folder, "data")
         async with ProcessService({"data_dir": data_dir}) as service:
@@ -29,15 +31,20 @@ async def soak(seconds: float, seed: int) -> Verdict:
                 for number in range(PUBLISHERS)
             ]
             readers = [Reader(service.base_url) for _ in range(READERS)]
+            group = Group(service.base_url, MEMBERS, random.Random(seed))
+            await group.create()
             chaos = Chaos(service, data_dir, random.Random(seed))
             reading = [asyncio.create_task(reader.run()) for reader in readers]
+            consuming = [asyncio.create_task(consumer.run()) for consumer in group.consumers]
             publishing = [asyncio.create_task(publisher.run()) for publisher in publishers]
             await chaos.run(time.monotonic() + seconds)
             for publisher in publishers:
                 publisher.stop()
             await asyncio.gather(*publishing)
-            verdict = Verdict(publishers, readers, chaos)
+            verdict = Verdict(publishers, readers, group, chaos.outages)
             await verdict.caught_up(CATCH_UP_SECONDS)
+            group.stop()
+            await asyncio.gather(*consuming)
             for task in reading:
                 task.cancel()
             await asyncio.wait(reading)

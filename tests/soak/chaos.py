@@ -8,15 +8,17 @@ import time
 from pathlib import Path
 
 from app.db.postmaster import read_pid_file
+from tests.support.processes import children_of, is_alive
 from tests.support.service import ProcessService
 from tests.support.wait import until
 
 QUIET_SECONDS = (1.0, 6.0)
-DEEDS = ("kill_service", "kill_postgres", "restart_service")
+DEEDS = ("kill_service", "kill_postgres", "kill_backend", "restart_service")
 
 
 class Chaos:
-    """Kills the service or its PostgreSQL, or restarts the service; notes how long each outage was."""
+    """Kills the service, its PostgreSQL or a part of that, or restarts the service; notes how long each
+    outage was."""
 
     def __init__(self, service: ProcessService, data_dir: Path, dice: random.Random) -> None:
         self.outages: dict[str, list[float]] = {}
@@ -51,6 +53,19 @@ class Chaos:
         os.kill(recorded.pid, signal.SIGKILL)
         await until(lambda: self._postgres_pid() not in (None, recorded.pid))
 
+    async def _kill_backend(self) -> None:
+        """PostgreSQL then ends all sessions, as what they share may be spoilt, and recovers."""
+        recorded = read_pid_file(self._cluster)
+        assert recorded is not None
+        sessions = await until(lambda: _sessions(recorded.pid))
+        os.kill(self._dice.choice(sessions), signal.SIGKILL)
+        await until(lambda: not any(map(is_alive, sessions)))
+
     def _postgres_pid(self) -> int | None:
         recorded = read_pid_file(self._cluster)
         return None if recorded is None else recorded.pid
+
+
+def _sessions(postmaster: int) -> list[int]:
+    """The back-ends of clients: their titles end with what they do, and before it whence they come."""
+    return children_of(postmaster, b"[local]")

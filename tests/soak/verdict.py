@@ -1,17 +1,25 @@
-"""Whether what was acknowledged is what was read, no more and no less."""
+"""Whether what was acknowledged is what was read and what a group settled, no more and no less."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tests.soak.chaos import Chaos
+from tests.soak.group import Group
 from tests.soak.work import PARTITIONS, Position, Publisher, Reader
 
 
 class Verdict:
-    def __init__(self, publishers: Sequence[Publisher], readers: Sequence[Reader], chaos: Chaos) -> None:
+    def __init__(
+        self,
+        publishers: Sequence[Publisher],
+        readers: Sequence[Reader],
+        group: Group,
+        outages: Mapping[str, Sequence[float]],
+    ) -> None:
+        """`outages` are the seconds of each, by what was done."""
         self._publishers = publishers
         self._readers = readers
-        self._chaos = chaos
+        self._group = group
+        self._outages = outages
         self._late: list[str] = []
 
     @property
@@ -29,6 +37,10 @@ class Verdict:
                 await reader.caught_up(tips, within_seconds)
             except TimeoutError:
                 self._late.append(f"reader {number} did not reach {tips}")
+        try:
+            await self._group.caught_up(within_seconds)
+        except TimeoutError:
+            self._late.append("the group did not settle all")
 
     def problems(self) -> list[str]:
         expected = self.acknowledged
@@ -50,16 +62,17 @@ class Verdict:
                 for place in sorted(seen.keys() | expected.keys())
                 if seen.get(place) != expected.get(place)
             ]
-        return found
+        return found + self._group.wrong(expected)
 
     def summary(self) -> str:
         lines = [
             f"{len(self.acknowledged)} events acknowledged, "
             f"{sum(publisher.retries for publisher in self._publishers)} tries repeated",
             f"{sum(reader.connections for reader in self._readers)} streams by {len(self._readers)} readers",
+            f"{self._group.leases} leases of the group, {self._group.lost} of them lost",
         ]
         interruptions = sum((reader.interruptions for reader in self._readers), Counter[str]())
         lines += [f"  ended {count} times by {reason}" for reason, count in interruptions.most_common(5)]
-        for deed, seconds in sorted(self._chaos.outages.items()):
+        for deed, seconds in sorted(self._outages.items()):
             lines.append(f"{deed}: {len(seconds)} times, ready again after {max(seconds):.2f} s at most")
         return "\n".join(lines)

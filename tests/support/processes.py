@@ -35,7 +35,12 @@ async def stopped(pid: int) -> AsyncIterator[None]:
 
 def workers_of(pid: int) -> list[int]:
     """The workers of a `gapless serve`, oldest first."""
-    return [child for child in _children(pid) if b"app.cli.worker" in _command(child)]
+    return children_of(pid, b"app.cli.worker")
+
+
+def children_of(pid: int, words: bytes) -> list[int]:
+    """Those with these words in their command, oldest first."""
+    return [child for child in _children(pid) if words in _command(child)]
 
 
 def server_of(port: int, client_port: int, pids: list[int]) -> int | None:
