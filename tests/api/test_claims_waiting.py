@@ -1,6 +1,8 @@
 """Claims that wait: who is woken by what, who gets what, and what becomes of those who go away."""
 
 import asyncio
+import random
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -12,8 +14,10 @@ from app.db.groups import GroupStore
 from app.model import Claimed
 from tests.conftest import Connect, StartService
 from tests.support.clock import Clock
+from tests.support.effort import effort
 from tests.support.groups import Group, counts, insist, offsets, publish, token
 from tests.support.lines import at_rest, claims_of, given_back, waiting
+from tests.support.log import publish as publish_by_sql
 from tests.support.metrics import scrape
 from tests.support.problems import problem
 from tests.support.raw import connected, reset
@@ -23,6 +27,7 @@ from tests.support.wait import PATIENCE_SECONDS, shared, until, until_blocked
 
 TOPIC = "/v1/topics/t"
 NEVER = 3600
+WAIT_SECONDS = 25
 
 
 def client_of(service: ThreadService) -> httpx.AsyncClient:
@@ -57,6 +62,25 @@ async def test_a_waiting_claim_is_answered_as_soon_as_an_event_is_there(
         assert offsets(await claim) == [number]
         await group.ack(token(claim.result()))
         await waiting(quiet, 0)
+
+
+async def test_a_publish_at_the_moment_of_a_claim_is_never_missed(group: Group, connect: Connect) -> None:
+    """3,000 rounds in full. A lost wake-up would show as an answer after the whole wait."""
+    connection = await connect()
+    seconds = []
+    ack: list[str] = []
+    for number in range(1, effort(200, 3_000) + 1):
+        claim = asyncio.create_task(group.claim(wait=WAIT_SECONDS, ack=ack))
+        await asyncio.sleep(random.random() * 0.006)
+        started = time.monotonic()
+        await publish_by_sql(connection, "1")
+        claimed = await claim
+        seconds.append(time.monotonic() - started)
+        assert offsets(claimed) == [number]
+        ack = [token(claimed)]
+    seconds.sort()
+    assert seconds[int(len(seconds) * 0.99)] < shared(0.15)
+    assert seconds[-1] < WAIT_SECONDS / 2, "a wake-up was lost"
 
 
 async def test_what_the_tail_read_for_those_who_wait_is_not_read_again(
