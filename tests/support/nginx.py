@@ -2,18 +2,16 @@
 
 import os
 import re
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.support.ports import free_port
+from tests.support.programs import installed
 from tests.support.servers import running
 
-_FOUND = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-INSTALLED = [Path(_FOUND)] if _FOUND else []
-"""For `pytest.mark.parametrize`: empty on machines without nginx."""
+INSTALLED = installed("nginx")
 
 NCHAN = Path("/usr/lib/nginx/modules/ngx_nchan_module.so")
 """Where Debian's libnginx-mod-nchan puts it."""

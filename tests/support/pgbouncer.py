@@ -1,6 +1,5 @@
 """A transaction pooler in front of the test server, where PgBouncer is installed."""
 
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,11 +8,10 @@ from app.db.embedded import EmbeddedServer
 from app.db.unprivileged import plan
 from tests.support.databases import database_name
 from tests.support.ports import free_port, listens
+from tests.support.programs import installed
 from tests.support.wait import PATIENCE_SECONDS, until
 
-_FOUND = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-INSTALLED = [Path(_FOUND)] if _FOUND else []
-"""For `pytest.mark.parametrize`: empty on machines without PgBouncer."""
+INSTALLED = installed("pgbouncer")
 
 _CONFIGURATION = """\
 [databases]
