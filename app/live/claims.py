@@ -23,11 +23,12 @@ from app.live.event_cache import EventCache
 from app.live.inspector import Inspector
 from app.live.line import NEVER_SEEN, Line, Place
 from app.live.protocols import Groups, LogReader
+from app.live.sharing import Shared
 from app.live.taken import Taken
 from app.live.turns import Turns
 from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
-from app.model import Claimed, ClaimOptions, SubscriptionId
+from app.model import Claimed, ClaimOptions, Subscription, SubscriptionId
 
 BUSY_ATTEMPTS = 4
 BUSY_SECONDS = 0.02
@@ -91,6 +92,10 @@ class Claims:
         self.directory = Directory(groups)
         self.cache = cache
         self.ended = EndedLeases(groups)
+        self.subscriptions: Shared[tuple[str, str], Subscription] = Shared(
+            lambda name: groups.get_subscription(*name)
+        )
+        """As they are now, by the names of topic and group."""
         self._store = store
         self._groups = groups
         self._watchlist = watchlist

@@ -154,7 +154,7 @@ class HeldLeases:
         self._outdated = False
         topic, group = self._topic, self._subscription.name
         try:
-            found = await self._groups.get_subscription(topic, group)
+            found = await self._claims.subscriptions.answer((topic, group))
         except DatabaseUnavailable:
             self._outdated = True
             return

@@ -563,6 +563,27 @@ async def test_a_stream_whose_leases_cannot_be_kept_fails(
         await member.get()
 
 
+async def test_members_share_the_question_what_their_group_is_set_to_now(
+    database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = [Member(database, claims) for _ in range(5)]
+    for member in members:
+        await member.idle()
+    read = database.get_subscription
+    asked = 0
+
+    async def count(topic: str, group: str) -> Subscription:
+        nonlocal asked
+        asked += 1
+        return await read(topic, group)
+
+    monkeypatch.setattr(database, "get_subscription", count)
+    claims.wake(GROUP)
+    for member in members:
+        await member.idle()
+    assert asked == 1
+
+
 async def test_members_that_look_at_the_same_time_share_a_question(
     database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
