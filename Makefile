@@ -18,6 +18,9 @@ SPARK_SOON := tests/spark $(addprefix --ignore=,$(wildcard tests/spark/test_job_
 SPARK_SOON += -m 'not soak'
 SIDE_BY_SIDE := --numprocesses 4 --dist loadfile
 
+# What searches for longer, or tries more, where it is told to.
+LONGER = $(filter-out tests/spark/%,$(shell grep -rl --include='test_*.py' 'import.*\beffort$$' tests))
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -80,7 +83,7 @@ bench: .venv/dev ## Measure, each figure beside its baseline of the same run; a 
 .PHONY: soak
 soak: .venv/dev ## Kill, cut and restart for as long as SECONDS says, and run all tests of Spark: jobs, HTTP, killed drivers.
 	$(RUN)python -m tests.soak --seconds $(or $(SECONDS),600)
-	GAPLESS_SOAK=1 $(RUN)pytest tests/spark
+	GAPLESS_SOAK=1 $(RUN)pytest tests/spark $(LONGER)
 
 .PHONY: spark-demo
 spark-demo: .venv/spark ## Publish Wikipedia edits by a Spark job and count them as a stream; EDITS=file for real ones.

@@ -33,11 +33,15 @@ from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 Proxy = Callable[[Sequence[int], Path], AbstractAsyncContextManager[str]]
 
-# What is added to `gapless serve`.
-WORKERS: list[Sequence[str]] = effort([()], [(), ("--workers", "2")])
+ONE: Sequence[str] = ()
+TWO: Sequence[str] = ("--workers", "2")
+# What is added to `gapless serve`, for each of the two replicas.
+WORKERS = effort([(ONE, ONE)], [(ONE, ONE), (TWO, TWO)])
+RESTARTED = effort([(ONE, TWO)], [(ONE, ONE), (TWO, TWO)])
 ROUNDS = 2
 PUBLISHERS = 4
 SETTLE_SECONDS = 120.0
+PATIENT_SECONDS = 600
 LAST = SMUGGLED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 """After this a server that did not refuse what was before ends the connection."""
 
@@ -50,16 +54,17 @@ only_nginx = pytest.mark.parametrize("proxy", NGINX)
 
 
 @asynccontextmanager
-async def replicas_of(dsn: str, *options: str) -> AsyncIterator[list[ProcessService]]:
+async def replicas_of(dsn: str, *options: Sequence[str]) -> AsyncIterator[list[ProcessService]]:
+    """As many as there are options, each with its own."""
     async with AsyncExitStack() as stack:
-        services = [ProcessService({"database_url": as_service(dsn)}, (*SERVE, *options)) for _ in range(2)]
+        services = [ProcessService({"database_url": as_service(dsn)}, (*SERVE, *one)) for one in options]
         yield await asyncio.gather(*(stack.enter_async_context(service) for service in services))
 
 
 @each_proxy
 @pytest.mark.parametrize("workers", WORKERS)
 async def test_streams_come_through_at_once_and_one_event_at_a_time(
-    dsn: str, proxy: Proxy, workers: Sequence[str], tmp_path: Path
+    dsn: str, proxy: Proxy, workers: Sequence[Sequence[str]], tmp_path: Path
 ) -> None:
     async with (
         replicas_of(dsn, *workers) as replicas,
@@ -85,7 +90,7 @@ async def test_streams_come_through_at_once_and_one_event_at_a_time(
 @only_nginx
 @pytest.mark.parametrize("workers", WORKERS)
 async def test_a_stream_goes_on_at_another_replica_where_it_was(
-    dsn: str, proxy: Proxy, workers: Sequence[str], tmp_path: Path
+    dsn: str, proxy: Proxy, workers: Sequence[Sequence[str]], tmp_path: Path
 ) -> None:
     async with (
         replicas_of(dsn, *workers) as replicas,
@@ -122,16 +127,17 @@ async def _succeeds(api: Api) -> bool:
 
 @pytest.mark.timeout(600)
 @only_nginx
-@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("workers", RESTARTED)
 async def test_a_rolling_restart_under_load_loses_and_repeats_nothing(
-    dsn: str, proxy: Proxy, workers: Sequence[str], tmp_path: Path
+    dsn: str, proxy: Proxy, workers: Sequence[Sequence[str]], tmp_path: Path
 ) -> None:
     async with (
         replicas_of(dsn, *workers) as replicas,
         proxy([one.port for one in replicas], tmp_path) as url,
         api_of(url) as api,
     ):
-        await create_group(api.client, "orders", "billing", partitions=3)
+        # On a slow machine the replicas start for longer than a lease of the default lasts.
+        await create_group(api.client, "orders", "billing", partitions=3, lease_seconds=PATIENT_SECONDS)
         clients = Clients(url, "orders", "billing")
 
         async with asyncio.TaskGroup() as tasks:
