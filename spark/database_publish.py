@@ -6,6 +6,7 @@ Events go as arrays in binary: PostgreSQL takes them at the rate of COPY, and ga
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC
 from typing import Any, LiteralString, NamedTuple
 
 import numpy as np
@@ -96,8 +97,8 @@ class DatabasePublisher(Loader):
         insist_on_partition(self._topic, self.partitions(), partition)
 
     def created(self) -> str:
-        ((created,),) = self._fetch("select created_at::text from gapless.get_topic(%(topic)s)", {})
-        return str(created)
+        ((created,),) = self._fetch("select created_at from gapless.get_topic(%(topic)s)", {})
+        return str(created.astimezone(UTC))
 
     def partitions(self) -> int:
         ((partitions,),) = self._fetch("select partitions from gapless.get_topic(%(topic)s)", {})

@@ -210,7 +210,7 @@ class Pool:
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
         since = time.perf_counter()
-        answered = False
+        answered = fine = False
         self._breaker.began(since)
         try:
             connection = await self._take()
@@ -219,10 +219,13 @@ class Pool:
             self._metrics.waited_for_connection(time.perf_counter() - since)
             try:
                 yield connection
-                answered = True
+                answered = fine = True
+            except Exception as error:
+                answered = _is_answer(error) and not connection.is_closed()
+                raise
             finally:
                 if (
-                    not answered
+                    not fine
                     or self._waiting
                     or self._closing
                     or logs != self._logs.number
@@ -352,3 +355,8 @@ async def _keep_session(_: asyncpg.Connection) -> None:
 
 def _milliseconds(seconds: float) -> str:
     return f"{round(seconds * 1000)}"
+
+
+def _is_answer(error: Exception) -> bool:
+    """Whether the server said it, maybe in words that callers know by now."""
+    return any(isinstance(one, asyncpg.PostgresError) for one in (error, error.__cause__))

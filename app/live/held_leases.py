@@ -8,6 +8,7 @@ another process is announced to nobody where the logs are busy.
 import asyncio
 import math
 from collections.abc import Callable, Set
+from contextlib import suppress
 from functools import partial
 
 from app.errors import DatabaseUnavailable, LeaseLost, SubscriptionNotFound, TopicBusy
@@ -61,8 +62,8 @@ class HeldLeases:
         self._ending: set[int] = set()
         """The partitions whose leases are probably over."""
         self._locked: set[int] = set()
-        """Those that somebody else had locked when their leases were to be extended."""
-        self._beat_at = self._now()
+        """Those whose leases were not extended: somebody else had locked them, or the database was away."""
+        self._beat_at = self._answered_at = self._now()
         self._again_at = math.inf
         self._looked_at = -math.inf
         self._look_at = math.inf
@@ -85,6 +86,7 @@ class HeldLeases:
     def hold(self, lease: Lease) -> None:
         self._forget(lease.partition)
         self._leases[lease.partition] = _Held(lease)
+        self._answered_at = self._now()
         self._claims.hold(lease.token, partial(self._settled, lease.partition))
         self._look_by(self._now() + self._pause)
 
@@ -123,7 +125,8 @@ class HeldLeases:
         # Those that are locked last: each of them takes as long as others wait for a lock.
         await self._extend(sorted(self._leases, key=self._locked.__contains__))
         if self._leases.keys() <= self._locked:
-            await self._groups.heartbeat(self._topic, self._subscription.name, self._options.member)
+            with suppress(TopicBusy, DatabaseUnavailable):
+                await self._groups.heartbeat(self._topic, self._subscription.name, self._options.member)
 
     async def _look(self) -> None:
         self._looked_at = self._now()
@@ -137,7 +140,7 @@ class HeldLeases:
             self._forget(partition)
             unexpected |= partition not in ending
         self._pause = FIRST_LOOK_SECONDS if unexpected else min(2 * self._pause, LOOK_SECONDS)
-        self._look_at = self._looked_at + self._pause if self._leases else math.inf
+        self._look_at = self._looked_at + self._pause if self._leases or self._outdated else math.inf
 
     async def _find_ended(self) -> list[int]:
         """The partitions of leases that are over."""
@@ -155,7 +158,7 @@ class HeldLeases:
         topic, group = self._topic, self._subscription.name
         try:
             found = await self._claims.subscriptions.answer((topic, group))
-        except DatabaseUnavailable:
+        except (DatabaseUnavailable, TopicBusy):
             self._outdated = True
             return
         if found.subscription_id != self._subscription.subscription_id:
@@ -164,9 +167,12 @@ class HeldLeases:
 
     @property
     def _beat_seconds(self) -> float:
-        lease_seconds = self._options.lease_seconds or self._subscription.lease_seconds
         timeout_seconds = self._subscription.heartbeat_timeout_seconds or math.inf
-        return min(self._ping_seconds, min(lease_seconds, timeout_seconds) / BEATS_PER_LEASE)
+        return min(self._ping_seconds, min(self._lease_seconds, timeout_seconds) / BEATS_PER_LEASE)
+
+    @property
+    def _lease_seconds(self) -> float:
+        return self._options.lease_seconds or self._subscription.lease_seconds
 
     async def _extend(self, partitions: list[int]) -> None:
         """Keep these leases, and forget those that are over."""
@@ -177,14 +183,22 @@ class HeldLeases:
             try:
                 async with self._claims.lease_turn(held.token):
                     await self._groups.extend(held.token, self._options.lease_seconds)
+                self._answered_at = self._now()
             except (TopicBusy, NoTurn):
-                if self._leases.get(partition) is held:
-                    # It is held until it expires; whoever has locked its partition may be done before that.
-                    self._locked.add(partition)
-                    self._again_at = min(self._again_at, self._now() + LOOK_SECONDS)
+                # It is held until it expires; whoever has locked its partition may be done before that.
+                self._try_again(partition, held)
+            except DatabaseUnavailable:
+                if self._now() >= self._answered_at + self._lease_seconds:
+                    raise
+                self._try_again(partition, held)
             except LeaseLost:
                 if self._leases.get(partition) is held:
                     self._forget(partition)
+
+    def _try_again(self, partition: int, held: _Held) -> None:
+        if self._leases.get(partition) is held:
+            self._locked.add(partition)
+            self._again_at = min(self._again_at, self._now() + LOOK_SECONDS)
 
     def _settled(self, partition: int, events: int | None) -> None:
         held = self._leases[partition]

@@ -1,20 +1,18 @@
 """Pages of a log for streams that are behind their ring."""
 
-import asyncio
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from app.errors import TopicNotFound
 from app.live.lookup import Lookup
 from app.live.protocols import Frames, LogReader
-from app.model import Offset, TailPosition, Topic, TopicId
+from app.live.slots import Slots
+from app.model import Offset, TailPosition, Topic
 
 PAGE_MAX_EVENTS = 500
 PAGE_MAX_BYTES = 256 * 1024
 CONCURRENT_PAGES = 4
 """Streams that catch up leave the rest of the connection pool to everybody else."""
 CONCURRENT_PAGES_PER_TOPIC = 2
-"""One whose logs are locked, or slow, takes no more of them, however many wait for it."""
 
 
 class LogReplaced(Exception):
@@ -33,9 +31,7 @@ class History:
         self._store = store
         self._lookup = lookup
         self._frames = frames
-        self._slots = asyncio.Semaphore(CONCURRENT_PAGES)
-        self._slots_of: WeakValueDictionary[TopicId, asyncio.Semaphore] = WeakValueDictionary()
-        """Of the topics that somebody reads or waits to read."""
+        self._slots = Slots(CONCURRENT_PAGES, CONCURRENT_PAGES_PER_TOPIC)
 
     async def page(self, topic: Topic, partition: int, offset: int) -> Page:
         """For an offset that exists or existed: at least one event, unless all was trimmed.
@@ -43,8 +39,7 @@ class History:
         Raises TopicNotFound and LogReplaced. Reads by number, as the name may belong to a new topic by now.
         """
         position = TailPosition(topic.topic_id, partition, Offset(offset))
-        slots = self._slots_of.setdefault(topic.topic_id, asyncio.Semaphore(CONCURRENT_PAGES_PER_TOPIC))
-        async with slots, self._slots:
+        async with self._slots.slot(topic.topic_id):
             found = await self._store.read_tail([position], PAGE_MAX_EVENTS, PAGE_MAX_BYTES)
         if not found:
             return await self._explain(topic, partition, offset)

@@ -18,12 +18,14 @@ from app.live.position import (
     parse_event_id,
 )
 from app.live.protocols import EpochSource, LogReader
+from app.live.slots import Slots
 from app.model import Topic
 
 MAX_PARTITIONS = 1024
 """Of all topics of a stream together, as every event id lists each of them."""
 CONCURRENT_SEARCHES = 4
 """By time, of all streams that begin: each partition is a question of its own to the database."""
+CONCURRENT_SEARCHES_PER_TOPIC = 2
 MOST_PLANS = 4
 
 
@@ -64,7 +66,7 @@ class Planner:
         self._store = store
         self._lookup = lookup
         self._epochs = epochs
-        self._searches = asyncio.Semaphore(CONCURRENT_SEARCHES)
+        self._searches = Slots(CONCURRENT_SEARCHES, CONCURRENT_SEARCHES_PER_TOPIC)
 
     async def plan(self, topics: Sequence[str], start: Start, last_event_id: str | None) -> Plan:
         """Registers nothing. Raises TopicNotFound, BadEventId, OffsetAhead, TooManyItems.
@@ -139,7 +141,7 @@ class Planner:
             return [bounds.earliest - 1 for bounds in state.bounds]
         offsets = []
         for bounds in state.bounds:
-            async with self._searches:
+            async with self._searches.slot(state.topic.topic_id):
                 offset = await self._store.offset_at(state.topic.name, bounds.partition, start)
             offsets.append(offset - 1)
         return offsets

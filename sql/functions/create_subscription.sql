@@ -1,15 +1,16 @@
 /*
- * Creates a subscription, or returns the one that is there. A second call changes nothing; with another start
- * or other settings than it has, or for a cancelled one, it raises GP011. What a call leaves out is not compared.
+ * Creates a subscription, or returns the one that is there. A second call changes nothing; with
+ * another start or other settings than it has, or for a cancelled one, it raises GP011. What a call
+ * leaves out is not compared.
  *
  * p_start is a place as in gapless.check_start, by default latest; offsets by partition name every
  * partition. p_settings: what gapless.check_subscription_settings knows, and backfill: whether
  * existing events are held for the group, which must then agree with the start. A topic that is a
- * queue has one group, "default". Raises GP001, GP003, GP005, GP015, and 40001 for a snapshot from before the group or
- * from before a change of the topic.
+ * queue has one group, "default". Raises GP001, GP003, GP005, GP015, and 40001 for a snapshot from
+ * before the group or from before a change of the topic.
  *
- * The lock of the topic's retention lets a start and a trim see each other. A publish in flight gets its
- * offsets after the tip that is read here, so latest misses nothing that commits later.
+ * The lock of the topic's retention lets a start and a trim see each other. A publish in flight
+ * gets its offsets after the tip that is read here, so latest misses nothing that commits later.
  */
 create or replace function gapless.create_subscription(
   p_topic text,

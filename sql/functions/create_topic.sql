@@ -1,11 +1,11 @@
 /*
  * Creates a topic, or returns the one that is there. A second call with the same number of
- * partitions and the same semantics changes nothing; with others it raises GP002. Raises GP003, GP009
- * for bad values, 40001 for a snapshot from before the topic. A creation is noted in the audit log, by p_actor. What
- * the retention settings mean is told in functions/retain_log.sql.
+ * partitions and the same semantics changes nothing; with others it raises GP002. Raises GP003,
+ * GP009 for bad values, 40001 for a snapshot from before the topic. A creation is noted in the
+ * audit log, by p_actor. What the retention settings mean is told in functions/retain_log.sql.
  *
- * A queue has one subscription, "default", which is created with it, holds every event and has the ordering none, which
- * never changes.
+ * A queue has one subscription, "default", which is created with it, holds every event and has the
+ * ordering none, which never changes.
  *
  * The topic's table is attached rather than created as a partition: that needs no lock which
  * conflicts with publishers and readers of other topics.

@@ -1,13 +1,14 @@
 /*
- * Does the next step of dropping the tables of deleted topics, the one deleted first before the others; returns 1, or 0
- * when there is none to do or no lock for it was to be had. Call it again until it returns 0. A topic
- * that is in use keeps none of the others.
+ * Does the next step of dropping the tables of deleted topics, the one deleted first before the
+ * others; returns 1, or 0 when there is none to do or no lock for it was to be had. Call it again
+ * until it returns 0. A topic that is in use keeps none of the others.
  *
  * The first step of a topic takes its table out of gapless.event. That needs a lock which waits for
- * readers and makes others wait behind it, so it gives up after 100 ms, and a call waits for only one such lock; and it is a transaction of
- * its own, so the lock does not last while the segments are dropped. Those go 50 in a step: a topic
- * of thousands would exhaust the lock table. Then its subscriptions go one after the other, 10,000 rows of each kind in a
- * step, staged chunks, 100 in a step, and idempotency keys, 10,000 in a step.
+ * readers and makes others wait behind it, so it gives up after 100 ms, and a call waits for only
+ * one such lock; and it is a transaction of its own, so the lock does not last while the segments
+ * are dropped. Those go 50 in a step: a topic of thousands would exhaust the lock table. Then its
+ * subscriptions go one after the other, 10,000 rows of each kind in a step, staged chunks, 100 in a
+ * step, and idempotency keys, 10,000 in a step.
  */
 create or replace function gapless.drop_deleted_topics()
 returns integer
@@ -21,6 +22,7 @@ declare
   v_waited boolean := false;
   v_segments text[];
   v_subscription_id integer;
+  v_keys integer;
 begin
   if not pg_try_advisory_xact_lock(gapless.lock_key(5, 0, 1)) then
     return 0;
@@ -71,7 +73,8 @@ begin
       where k.ctid = any (array(
         select c.ctid from gapless.publish_key c where c.topic_id = v_topic_id order by c.idempotency_key limit 10000
       ));
-      if found then
+      get diagnostics v_keys = row_count;
+      if v_keys = 10000 then
         return 1;
       end if;
       execute format('drop table if exists gapless.event_%s', v_topic_id);

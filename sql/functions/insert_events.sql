@@ -103,7 +103,8 @@ begin
     perform gapless.refuse_offset(v_logs[1], v_tips[1], p_expected_offset);
   end if;
 
-  -- Readers see a commit that is not on disk, and after a crash its offsets would name other events. It lasts to the commit.
+  -- Readers see a commit that is not on disk, and after a crash its offsets would name other events.
+  -- It lasts to the commit.
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
   end if;

@@ -2,8 +2,8 @@
  * Locks the logs of these partitions for the rest of the transaction, in their order, then checks
  * that the topic was not deleted meanwhile (GP001).
  *
- * A snapshot from before the lock shows a topic that was deleted since. There the topic's row is locked too, which
- * PostgreSQL refuses (40001) where the row was changed.
+ * A snapshot from before the lock shows a topic that was deleted since. There the topic's row is
+ * locked too, which PostgreSQL refuses (40001) where the row was changed.
  */
 create or replace function gapless.lock_partitions(p_topic_id integer, p_partitions integer[])
 returns void

@@ -1,10 +1,11 @@
 /*
- * What operators watch of PostgreSQL itself: how full its queue of notifications is, from 0 to 1, which a session that
- * listens in a transaction fills; and how old the oldest other transaction is that keeps rows of this database from being
- * vacuumed and its dropped segments from being given back, 0 without one.
+ * What operators watch of PostgreSQL itself: how full its queue of notifications is, from 0 to 1,
+ * which a session that listens in a transaction fills; and how old the oldest other transaction is
+ * that keeps rows of this database from being vacuumed and its dropped segments from being given
+ * back, 0 without one.
  *
- * Of sessions of other roles the age is known only where the owner of the schema is a member of pg_read_all_stats, as
- * docker/roles.sql makes it. Replication slots and standbys tell no age.
+ * Of sessions of other roles the age is known only where the owner of the schema is a member of
+ * pg_read_all_stats, as docker/roles.sql makes it. Replication slots and standbys tell no age.
  */
 create or replace function gapless.measure_database()
 returns table (notification_queue_usage double precision, oldest_xmin_age_seconds double precision)

@@ -12,4 +12,8 @@ returns integer
 language sql
 immutable
 parallel safe
-as $$ select ((pg_catalog.hashtextextended(p_key collate "C", 0::bigint) & 9223372036854775807) % p_partitions::bigint)::integer $$;
+as $$
+  select (
+    (pg_catalog.hashtextextended(p_key collate "C", 0::bigint) & 9223372036854775807) % p_partitions::bigint
+  )::integer
+$$;

@@ -1,8 +1,10 @@
 /*
- * The smallest offset of a log that an ACTIVE or PAUSED subscription still needs; null when there is none.
+ * The smallest offset of a log that an ACTIVE or PAUSED subscription still needs; null when there
+ * is none.
  *
- * It needs what it never claimed, and of what the log still has what it leases and what waits for another delivery, except
- * what was redriven, as the dead letters keep its payload. One statement sees all three at one moment.
+ * It needs what it never claimed, and of what the log still has what it leases and what waits for
+ * another delivery, except what was redriven, as the dead letters keep its payload. One statement
+ * sees all three at one moment.
  */
 create or replace function gapless.retention_floor(p_topic_id integer, p_partition integer)
 returns bigint

@@ -1,5 +1,6 @@
 /*
- * Sleeps no longer on the logs of these buckets, which fall_asleep granted to this session. What it calls is named as there.
+ * Sleeps no longer on the logs of these buckets, which fall_asleep granted to this session. What it
+ * calls is named as there.
  */
 create or replace function gapless.wake_up(p_keys bigint[])
 returns void

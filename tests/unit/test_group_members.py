@@ -563,6 +563,26 @@ async def test_a_stream_whose_leases_cannot_be_kept_fails(
         await member.get()
 
 
+async def test_a_stream_keeps_its_leases_while_the_database_is_away_for_less_than_one_lasts(
+    database: Database, claims: Claims, move: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member, [token] = await leased(database, claims, 0)
+    await member.idle()
+
+    async def away(*_: object) -> datetime:
+        raise DatabaseUnavailable("it is away")
+
+    with monkeypatch.context() as silent:
+        silent.setattr(database, "extend", away)
+        silent.setattr(database, "heartbeat", away)
+        move(15)
+        await member.idle()
+    assert database.extended == []
+    move(5)
+    await member.idle()
+    assert database.extended == [token]
+
+
 async def test_members_share_the_question_what_their_group_is_set_to_now(
     database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
