@@ -1,8 +1,9 @@
 """One stream over several topics: an endless supply of ready frames, in order per partition."""
 
+import asyncio
 from functools import partial
 
-from app.live.history import History
+from app.live.history import History, Page
 from app.live.lane import Lane
 from app.live.position import event_id
 from app.live.protocols import Frames, Outlet, Told
@@ -30,12 +31,17 @@ class Follow:
         self._lanes = [self._lane(lane, alone=alone) for lane in plan.lanes]
         self._open = list(self._lanes)
         self._turn = 0
+        self._reading: tuple[Lane, asyncio.Task[Page]] | None = None
+        """A page that is read beside everything else: its log may be slow, or locked."""
 
     def _lane(self, plan: LanePlan, *, alone: bool) -> Lane:
         watched, ring = self._watchlist.follow(plan.topic, plan.tips, self.signal)
         return Lane(watched, ring, plan.seen, self._frames, self._id_line, alone=alone)
 
     def close(self, now: float) -> None:
+        if self._reading is not None:
+            _, read = self._reading
+            read.cancel()
         for lane in self._lanes:
             lane.watched.remove_follower(self.signal)
             self._watchlist.left(lane.watched, now)
@@ -78,16 +84,38 @@ class Follow:
         Frames that need nothing else go to `outlet` meanwhile, as soon as they are there.
         """
         self.signal.clear()
-        data = self._take()
-        lane = self._behind()
-        if lane is not None:
-            data += await lane.page(self._history)
-        elif not data and self._open and not self._replaced:
+        paged = self._take_page()
+        if not paged:
+            # One page is held at a time: with one to send, the next is not read yet.
+            self._read_on()
+        data = paged + self._take()
+        if not data and self._open and not self._replaced:
             await self.signal.wait(partial(self._push, outlet))
             self.signal.clear()
-            data = self._take()
+            data = self._take_page() + self._take()
         going_on = bool(self._open) and not self._replaced
         return data if data or going_on else None
+
+    def _read_on(self) -> None:
+        while self._reading is None and (lane := self._behind()) is not None:
+            if (page := lane.read_on(self._history)) is not None:
+                read = asyncio.create_task(page)
+                read.add_done_callback(self._was_read)
+                self._reading = lane, read
+
+    def _was_read(self, read: asyncio.Task[Page]) -> None:
+        if not read.cancelled():
+            # Nobody may be there any more to whom it could be told.
+            read.exception()
+        self.signal.set()
+
+    def _take_page(self) -> bytes:
+        """Before anything else: what comes later has ids that tell of it."""
+        if self._reading is None or not self._reading[1].done():
+            return b""
+        lane, read = self._reading
+        self._reading = None
+        return lane.take_page(read)
 
     def _push(self, outlet: Outlet) -> bool:
         """False when there is something to do that may have to wait."""

@@ -1,9 +1,11 @@
 """One topic as one stream sees it: how far it has come, and where its next frames are found."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from app.errors import TopicNotFound
-from app.live.history import History, LogReplaced
+from app.live.history import History, LogReplaced, Page
 from app.live.position import Gap, TopicMark
 from app.live.protocols import Frames
 from app.live.ring import Ring
@@ -48,6 +50,7 @@ class Lane:
         self._index = 0
         self._target: Sequence[int] | None = None
         self._next_partition = 0
+        self._read_partition = 0
         self._find_place()
 
     @property
@@ -91,22 +94,30 @@ class Lane:
                 return data
         return b""
 
-    async def page(self, history: History) -> bytes:
-        """The next frames from the database; may be none."""
+    def read_on(self, history: History) -> Coroutine[Any, Any, Page] | None:
+        """The read of the next page; None if there is nothing more to read."""
         partition = self._short_partition()
         if partition is None:
             self._target = None
             self._align()
+            return None
+        self._read_partition = partition
+        return history.page(self._topic, partition, self._seen[partition] + 1)
+
+    def take_page(self, read: asyncio.Future[Page]) -> bytes:
+        """The frames of the page that `read_on` was for; may be none."""
+        if self.deleted:
             return b""
-        offset = self._seen[partition] + 1
         try:
-            page = await history.page(self._topic, partition, offset)
+            page = read.result()
         except TopicNotFound:
             self.deleted = True
             return b""
         except LogReplaced:
             self.replaced = True
             return b""
+        partition = self._read_partition
+        offset = self._seen[partition] + 1
         data = []
         if page.first > offset:
             data.append(self._gap(partition, offset, page.first))

@@ -19,6 +19,8 @@ class Client:
         self.ready = True
         self.broken = False
         self.pushed = 0
+        self.idle = 0
+        """How often there was something else to do than to send frames, such as a ping."""
         self.messages: list[Message] = []
         self._stream = stream
         self._parser = Parser()
@@ -49,6 +51,7 @@ class Client:
             data = await stream.follow.next(stream)
             if data is None:
                 break
+            self.idle += not data
             self._take(data)
 
     def _take(self, data: bytes) -> None:

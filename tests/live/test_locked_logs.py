@@ -1,6 +1,7 @@
 """One log that is locked or broken keeps only its own readers waiting."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 
@@ -155,6 +156,32 @@ async def test_without_a_lock_timeout_a_locked_log_delays_no_other(
             await insist_on_prompt_events(connection, free, 10)
             await publish(holder, "1", topic="locked")
         await until(lambda: locked.offsets == [2])
+    await pool.close()
+
+
+async def test_a_stream_that_catches_up_with_a_locked_log_gets_pings_and_events_of_others(
+    dsn: str, connection: asyncpg.Connection, holder: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a pooler, where it waits for the lock as long as that is held."""
+    monkeypatch.setattr(tail, "READ_SECONDS", 1.0)
+    settings = Settings(database_url=dsn, pooled=True, poll_seconds=0.1)
+    topic_id = await begun_topic(connection, "locked")
+    await create_topic(connection, "free")
+    pool = await Pool.open(dsn, settings)
+    async with running(Live(pool, settings)) as live:
+        plan = await live.hub.streams.plan(["locked", "free"], Edge.EARLIEST, None)
+        with client_of(live, plan) as client:
+            async with locked_logs(holder, topic_id):
+                await until(lambda: live.apart)
+                await publish(connection, "1", topic="free")
+                await until(lambda: client.offsets)
+                await insist_on_prompt_events(connection, client, 5)
+                (stream,) = live.hub.streams._open
+                client.idle = 0
+                stream.ping_if_idle(math.inf)
+                await until_within(lambda: client.idle, LATE_SECONDS)
+            await until(lambda: len(client.offsets) == 7)
+            assert client.offsets == [1, 2, 3, 4, 5, 6, 1]
     await pool.close()
 
 
