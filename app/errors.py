@@ -273,6 +273,16 @@ class NotTheOwner(SetupError):
     """The role of DATABASE_URL may not change the schema."""
 
 
+class CannotListen(SetupError):
+    """The address is not to be had."""
+
+    def __init__(self, host: str, port: int, error: Exception) -> None:
+        reason = getattr(error, "strerror", None) or str(error)
+        super().__init__(
+            f"cannot listen on {host} port {port}: {reason}; choose another with --port or GAPLESS_PORT"
+        )
+
+
 class EmbeddedServerFailed(SetupError):
     """The embedded PostgreSQL cannot be found, prepared or started."""
 

@@ -7,6 +7,7 @@ way the server was told: by a signal, or by `should_exit` from another thread.
 
 import asyncio
 import ctypes
+import errno
 import gc
 import logging
 import math
@@ -24,6 +25,7 @@ from fastapi import FastAPI
 from app.api.connection import Connection
 from app.api.deps import Parts
 from app.api.unread import end_unread
+from app.errors import CannotListen
 from app.settings import Settings
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -86,7 +88,8 @@ class Server(uvicorn.Server):
 
 
 def run(app: FastAPI, listener: socket.socket, started: Callable[[], None], settings: Settings) -> None:
-    """Serve on a listening socket until SIGINT or SIGTERM. Raises what kept the application from starting."""
+    """Serve on a bound socket until SIGINT or SIGTERM. Raises what kept the application from starting, and
+    CannotListen where others began to listen on the address meanwhile."""
     begun: list[bool] = []
     failures: list[BaseException] = []
     lifespan = app.router.lifespan_context
@@ -125,6 +128,10 @@ def run(app: FastAPI, listener: socket.socket, started: Callable[[], None], sett
         if failures:
             raise failures[0] from None
         raise
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise CannotListen(settings.host, settings.port, error) from error
 
 
 def _keep_freed_memory() -> None:

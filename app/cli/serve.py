@@ -15,12 +15,10 @@ from app import __version__
 from app.cli.configuration import load_settings, log_to_stderr
 from app.cli.failures import Failure, ReaderGone, UsageFailure
 from app.cli.options import DEFAULT_URL, drop_output, write_lines
-from app.errors import GaplessError, SetupError
+from app.errors import CannotListen, GaplessError, SetupError
 
 if TYPE_CHECKING:
     from app.settings import Settings
-
-BACKLOG = 2048
 
 
 def serve(
@@ -62,12 +60,12 @@ def serve(
             file.read_bytes()
         except OSError as error:
             raise UsageFailure(f"GAPLESS_JWT_JWKS_FILE: cannot read {file}: {error.strerror}") from error
-    # The port is taken before anything else starts, and kept: nobody can take it in between.
-    with _listening(settings.host, settings.port) as listener:
-        try:
+    try:
+        # A port that others have is told before anything else starts.
+        with _bound(settings.host, settings.port) as listener:
             _run(settings, listener, migrate)
-        except (GaplessError, SetupError) as error:
-            raise Failure(str(error)) from error
+    except (GaplessError, SetupError) as error:
+        raise Failure(str(error)) from error
 
 
 def _check_exposure(settings: "Settings", allowed: bool) -> None:
@@ -79,7 +77,8 @@ def _check_exposure(settings: "Settings", allowed: bool) -> None:
     )
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int) -> socket.socket:
+    """Not listening yet: who connects before somebody serves is refused, and a proxy asks elsewhere."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -87,12 +86,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(BACKLOG)
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise Failure(
-            f"cannot listen on {host} port {port}: {reason}; choose another with --port or GAPLESS_PORT"
-        ) from error
+        raise CannotListen(host, port, error) from error
     return listener
 
 

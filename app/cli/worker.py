@@ -1,4 +1,4 @@
-"""A worker of `gapless serve --workers N`: `python -m app.cli.worker FD` serves on the listening socket FD.
+"""A worker of `gapless serve --workers N`: `python -m app.cli.worker FD` serves on the bound socket FD.
 
 Its first line of standard input holds its settings, which a command line would show to everybody, and the
 folder of the embedded PostgreSQL. The rest never comes: the end of standard input is the end of the process

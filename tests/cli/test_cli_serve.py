@@ -17,9 +17,11 @@ import asyncpg
 import httpx
 import pytest
 
+from app.db.scripts import LOCK_KEY
 from app.outage import AGAIN_SECONDS
 from tests.support.cli import GAPLESS, environment, gapless
 from tests.support.databases import Databases, database_name
+from tests.support.ports import free_port
 from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ProcessService
@@ -257,6 +259,31 @@ async def test_uninstall_without_a_database_says_where_the_embedded_one_is() -> 
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "delete" in refused.err
     assert "migrates" not in refused.err
+
+
+async def test_connections_are_refused_until_somebody_serves_them(tmp_path: Path, empty_dsn: str) -> None:
+    port = free_port()
+    other = await asyncpg.connect(empty_dsn)
+    await other.execute("select pg_advisory_lock($1)", LOCK_KEY)
+    served = Served(tmp_path, "--migrate", "--port", str(port), DATABASE_URL=empty_dsn)
+    starting = asyncio.create_task(served.start())
+
+    async def waits() -> bool:
+        return bool(
+            await other.fetchval(
+                "select count(*) from pg_stat_activity where application_name = 'gapless-migrate'"
+                " and datname = current_database()"
+            )
+        )
+
+    await until(waits)
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)
+    await other.close()
+    await starting
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.close()
+    assert await served.end() == 0
 
 
 async def test_serve_migrates_a_database_of_ones_own_when_asked(tmp_path: Path, empty_dsn: str) -> None:
