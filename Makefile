@@ -81,7 +81,7 @@ bench: .venv/dev ## Measure, each figure beside its baseline of the same run; a 
 	$(RUN)python -m tests.bench --json bench-results/figures.json --html bench-results/report.html
 
 .PHONY: soak
-soak: .venv/dev ## Kill, cut and restart for as long as SECONDS says, and run all tests of Spark: jobs, HTTP, killed drivers.
+soak: .venv/dev ## Kill, cut and restart for as long as SECONDS says, and run all tests of Spark and those that can search for longer.
 	$(RUN)python -m tests.soak --seconds $(or $(SECONDS),600)
 	GAPLESS_SOAK=1 $(RUN)pytest tests/spark $(LONGER)
 

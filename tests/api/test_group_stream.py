@@ -286,7 +286,7 @@ async def test_a_stream_keeps_to_settings_that_change(start_service: StartServic
         group = await Group(client, TOPIC).create(lease_seconds=NEVER)
         async with follow(group) as stream:
             await at_rest(service)
-            insist(await group.raw("PATCH", json={"lease_seconds": 3}))
+            insist(await group.raw("PATCH", json={"lease_seconds": 9}))
             await publish(client, TOPIC, 1)
             lease, _ = await next_lease(stream)
             await until(partial(extended, group, lease, timedelta(seconds=1)))

@@ -116,8 +116,9 @@ class World(NamedTuple):
 
     async def state(self) -> list[Any]:
         topic, group = self.group.topic, self.group.path
+        audit = f"/v1/audit?topic={topic.rpartition('/')[2]}&limit=1000"
         of_group = (group, f"{group}/leases", f"{group}/dead-letters", f"{topic}/subscriptions")
-        paths = ("/v1/topics?page_size=1000", topic, f"{topic}/events", *of_group, "/v1/keys", "/v1/audit")
+        paths = ("/v1/topics?page_size=1000", topic, f"{topic}/events", *of_group, "/v1/keys", audit)
         return [insist(await self.http.get(path)) for path in paths]
 
 

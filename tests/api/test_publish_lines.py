@@ -124,7 +124,7 @@ async def test_others_are_answered_while_a_long_transaction_is_decoded(
 
     def slow(*given: Any) -> list[NewEvent]:
         begun.set()
-        held.append(not went_on.wait(5))
+        held.append(not went_on.wait(PATIENCE_SECONDS))
         return decode_lines(*given)
 
     monkeypatch.setattr("app.api.ndjson.decode_lines", slow)

@@ -76,7 +76,7 @@ async def test_a_server_that_answers_probes_may_take_its_time(
     assert server.silences == 0
 
 
-async def test_a_server_that_does_not_is_silent_until_it_answers_one() -> None:
+async def test_a_server_that_answers_no_probe_is_silent_until_it_answers_one() -> None:
     server = Server(never)
     async with asked(server):
         await until(lambda: server.breaker.is_open)

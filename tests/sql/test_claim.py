@@ -398,7 +398,7 @@ async def test_s23_the_same_request_gets_the_same_lease_while_it_is_open(
     assert (offsets(other), other["attempt"], other["replayed"]) == ([1, 2], 2, False)
 
 
-async def test_acks_one_lease_and_claims_the_next_in_one_call(connection: asyncpg.Connection) -> None:
+async def test_claim_acks_one_lease_and_takes_the_next_in_one_call(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await create_group(connection)
     await create_group(connection, "other")

@@ -14,7 +14,7 @@ async def ended(connection: asyncpg.Connection, *leases: str) -> list[int]:
     return sorted(leases.index(row[0]) for row in rows)
 
 
-async def test_which_leases_are_over_whatever_ended_them(connection: asyncpg.Connection) -> None:
+async def test_leases_are_over_whatever_ended_them(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await create_group(connection, ordering="none")
     await publish_many(connection, 10)
@@ -32,7 +32,7 @@ async def test_which_leases_are_over_whatever_ended_them(connection: asyncpg.Con
     assert await ended(connection, *leases) == [0, 1, 2, 3, 4]
 
 
-async def test_one_that_expired_is_over_before_anybody_noticed(
+async def test_a_lease_that_expired_is_over_before_anybody_noticed(
     connection: asyncpg.Connection, clock: Clock
 ) -> None:
     await create_topic(connection)
@@ -53,7 +53,7 @@ async def test_what_is_no_lease_is_over(connection: asyncpg.Connection) -> None:
     assert await ended(connection) == []
 
 
-async def test_it_waits_for_nobody(connection: asyncpg.Connection, connect: Connect) -> None:
+async def test_ended_leases_waits_for_nobody(connection: asyncpg.Connection, connect: Connect) -> None:
     await create_topic(connection)
     await create_group(connection)
     await publish_many(connection, 2)

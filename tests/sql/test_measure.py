@@ -21,7 +21,7 @@ async def test_an_empty_database_has_nothing(connection: asyncpg.Connection) -> 
     assert await measure(connection) == [(None, None, None, None, 0, 0, None, None, None)]
 
 
-async def test_sums_the_partitions_of_topics_and_groups(connection: asyncpg.Connection) -> None:
+async def test_measure_sums_the_partitions_of_topics_and_groups(connection: asyncpg.Connection) -> None:
     await create_topic(connection, partitions=2)
     await create_topic(connection, "u")
     await publish_many(connection, 9, partition=0)

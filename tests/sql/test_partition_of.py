@@ -20,7 +20,9 @@ async def test_the_partition_of_a_key_does_not_depend_on_the_collation(
     )
 
 
-async def test_lies_between_0_and_partitions_minus_1(connection: asyncpg.Connection) -> None:
+async def test_partition_of_lies_between_0_and_partitions_minus_1(
+    connection: asyncpg.Connection,
+) -> None:
     wrong = await connection.fetchval(
         """
         select count(*)

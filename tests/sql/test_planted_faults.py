@@ -26,7 +26,7 @@ async def test_retention_that_asks_no_group_is_found(connection: asyncpg.Connect
 async def test_an_ack_by_a_claim_with_any_secret_is_found(connection: asyncpg.Connection) -> None:
     await plant(connection, "find_lease", "v_lease.secret is distinct from v_parts[5]", "false")
     with pytest.raises(FAILURE):
-        await test_claim.test_acks_one_lease_and_claims_the_next_in_one_call(connection)
+        await test_claim.test_claim_acks_one_lease_and_takes_the_next_in_one_call(connection)
 
 
 async def test_an_ack_with_any_secret_is_found(connection: asyncpg.Connection) -> None:
@@ -41,7 +41,7 @@ async def test_an_ack_of_what_expired_is_found(connection: asyncpg.Connection, c
         await test_ack.test_an_expired_lease_is_lost_before_anybody_claims_again(connection, clock)
 
 
-async def test_leases_that_never_expire_is_found(connection: asyncpg.Connection, clock: Clock) -> None:
+async def test_leases_that_never_expire_are_found(connection: asyncpg.Connection, clock: Clock) -> None:
     await plant(connection, "expire_leases", "l.expires_at <= gapless.clock()", "false")
     with pytest.raises(FAILURE):
         await test_claim.test_an_expired_lease_counts_as_a_delivery_by_the_database_clock(connection, clock)

@@ -11,7 +11,7 @@ async def keys(connection: asyncpg.Connection) -> list[int]:
     return [await value(connection, "sleep_key", topic_id=1, partition=p) for p in range(3)]
 
 
-async def test_sleeps_no_longer_on_the_buckets_that_are_named_and_on_the_others_still(
+async def test_wake_up_ends_the_sleep_on_the_buckets_that_are_named_and_on_no_others(
     connection: asyncpg.Connection, subscriber: asyncpg.Connection, keys: list[int]
 ) -> None:
     await subscriber.fetch("select gapless.fall_asleep($1)", keys)
