@@ -221,7 +221,7 @@ class Pool:
                 yield connection
                 answered = fine = True
             except Exception as error:
-                answered = _is_answer(error) and not connection.is_closed()
+                answered = _is_answer(error) and _is_fit(connection)
                 raise
             finally:
                 if (
