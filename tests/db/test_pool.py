@@ -257,6 +257,28 @@ async def test_slow_calls_of_a_server_that_answers_others_are_not_cut(
         await pool.close()
 
 
+async def test_a_server_that_refuses_every_call_answers(
+    dsn: str, postgres: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "SILENCE_SECONDS", 1.0)
+    async with FaultProxy(Target(path=postgres.socket)) as proxy:
+        through = f"postgresql://{SERVICE_ROLE}@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        store = Store(await opened(through, pool_min=0, acquire_seconds=1))
+
+        async def refused() -> None:
+            with pytest.raises(TopicNotFound):
+                await store.get_topic("nobody")
+
+        # The first connection is given up once it is known where it leads.
+        await refused()
+        await refused()
+        connections, over = proxy.accepted, time.monotonic() + 1.5
+        while time.monotonic() < over:
+            await refused()
+        assert proxy.accepted == connections, "nobody asked whether it is there"
+        await store._pool.close()
+
+
 async def test_a_slow_statement_is_ended_by_the_server(dsn: str) -> None:
     pool = await opened(dsn, statement_seconds=0.1)
     with pytest.raises(TopicBusy), translated():
