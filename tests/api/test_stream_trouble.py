@@ -19,7 +19,7 @@ from tests.support.service import ProcessService, ThreadService
 from tests.support.sse import open_stream
 from tests.support.wait import PATIENCE_SECONDS, until
 
-BROWSERS = 50
+BROWSERS = 20
 EVENTS = 1_200
 LARGE_EVENTS = 160
 

@@ -52,6 +52,7 @@ def test_the_archive_holds_the_package_and_nothing_else(archive: Path) -> None:
         assert found.read("spark/source.py") == (ROOT / "spark" / "source.py").read_bytes()
 
 
+@pytest.mark.soak
 async def test_executors_of_a_cluster_read_with_it(
     archive: Path, connection: asyncpg.Connection, subscriber_dsn: str, tmp_path: Path
 ) -> None:
