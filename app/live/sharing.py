@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -9,8 +10,12 @@ Answer = TypeVar("Answer")
 
 
 class Shared(Generic[Key, Answer]):
-    def __init__(self, ask: Callable[[Key], Awaitable[Answer]]) -> None:
+    def __init__(self, ask: Callable[[Key], Awaitable[Answer]], most: int | None = None) -> None:
+        """No more than `most` questions run at a time, if given; whoever comes meanwhile shares them."""
         self._ask = ask
+        self._slots: AbstractAsyncContextManager[object] = (
+            nullcontext() if most is None else asyncio.Semaphore(most)
+        )
         self._running: dict[Key, asyncio.Task[Answer]] = {}
         self._waiting: dict[Key, asyncio.Task[Answer]] = {}
 
@@ -27,12 +32,13 @@ class Shared(Generic[Key, Answer]):
     async def _after(self, running: asyncio.Task[Answer] | None, key: Key) -> Answer:
         if running is not None:
             await asyncio.wait([running])
-        task = self._running[key] = self._waiting.pop(key)
-        try:
-            return await self._ask(key)
-        finally:
-            if self._running.get(key) is task:
-                del self._running[key]
+        async with self._slots:
+            task = self._running[key] = self._waiting.pop(key)
+            try:
+                return await self._ask(key)
+            finally:
+                if self._running.get(key) is task:
+                    del self._running[key]
 
 
 def _retrieve(task: asyncio.Task[Answer]) -> None:

@@ -220,7 +220,7 @@ async def test_a_plan_that_straddles_a_failover_is_made_again(
     await live.hub.streams.plan(["a"], Edge.LATEST, None)
     planning = asyncio.create_task(live.hub.streams.plan(["a", "b"], Edge.LATEST, None))
     await asked.wait()
-    await until(lambda: not live.hub.streams._planner._lookup._running.get("a"))
+    await until(lambda: not live.hub.streams._planner._lookup._shared._running.get("a"))
     await connection.execute("delete from gapless.event where log_offset > 1")
     await value(connection, "renew_epoch")
     await live.hub._inspector.epoch_now()
