@@ -84,6 +84,10 @@ bench: .venv/dev ## Measure, each figure beside its baseline of the same run; a 
 soak: .venv/dev ## Kill, cut and restart for as long as SECONDS says, and run all tests of Spark and those that can search for longer.
 	$(RUN)python -m tests.soak --seconds $(or $(SECONDS),600)
 	GAPLESS_SOAK=1 $(RUN)pytest tests/spark $(LONGER)
+	@if [ -x $(DEBIAN_POSTGRES)/postgres ]; then \
+		echo "all but Spark once more on $(DEBIAN_POSTGRES)"; \
+		GAPLESS_TEST_POSTGRES_BIN=$(DEBIAN_POSTGRES) $(RUN)pytest --numprocesses 2 --dist loadfile --ignore=tests/spark; \
+	fi
 
 .PHONY: spark-demo
 spark-demo: .venv/spark ## Publish Wikipedia edits by a Spark job and count them as a stream; EDITS=file for real ones.
