@@ -23,6 +23,7 @@ SCENARIOS = (
     "publish_sweep",
     "pgbench",
     "nats",
+    "rabbitmq",
     "stream_latency",
     "stream_fanout",
     "fanout_rate",
