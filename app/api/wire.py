@@ -37,7 +37,9 @@ def encode_event(event: Event) -> bytes:
     """One JSON object. A raw CR or LF can only be in `data`, as white space between its tokens."""
     topic, partition, offset = event.topic, event.partition, event.offset
     time, headers, data = event.time, event.headers, event.data
-    published_at = event.published_at.astimezone(UTC)
+    published_at = event.published_at
+    if published_at.tzinfo is not UTC:
+        published_at = published_at.astimezone(UTC)
     return _encode(
         _Item(
             topic,

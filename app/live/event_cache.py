@@ -7,6 +7,7 @@ while somebody waits are put in as they come. The oldest go when there are too m
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from app.live.protocols import LogReader
@@ -35,7 +36,7 @@ class _Batch(NamedTuple):
     """Items that came together and go together."""
 
     log: _Log
-    offsets: list[int]
+    offsets: Sequence[int]
     size: int
 
 
@@ -52,20 +53,19 @@ class EventCache:
         """The events as JSON, each encoded at most once."""
         log = self._log(topic_id, partition)
         known = log.items
-        items = []
-        new = []
-        size = 0
-        for event in events:
-            item = known.get(event.offset)
-            if item is None:
-                item = known[event.offset] = self._encode(event)
-                new.append(int(event.offset))
-                size += len(item) + ITEM_OVERHEAD_BYTES
-            items.append(item)
-        if new:
-            self._batches.append(_Batch(log, new, size))
-            self.size += size
-            self._evict()
+        offsets = [event.offset for event in events]
+        # In steps for all of them: they are done for every event that a group has to catch up with.
+        new = events if known.keys().isdisjoint(offsets) else [e for e in events if e.offset not in known]
+        if not new:
+            return [known[offset] for offset in offsets]
+        added = [event.offset for event in new]
+        encoded = [self._encode(event) for event in new]
+        known.update(zip(added, encoded, strict=True))
+        items = [known[offset] for offset in offsets]
+        size = sum(map(len, encoded)) + ITEM_OVERHEAD_BYTES * len(encoded)
+        self._batches.append(_Batch(log, added, size))
+        self.size += size
+        self._evict()
         return items
 
     async def items(self, topic_id: TopicId, partition: int, runs: Sequence[Run]) -> list[bytes] | None:
@@ -77,9 +77,7 @@ class EventCache:
         # Whoever wants the same range at the same time finds it afterwards.
         try:
             async with log.reading:
-                there = {
-                    offset: item for offset in _offsets(runs) if (item := log.items.get(offset)) is not None
-                }
+                there = {offset: log.items[offset] for offset in _offsets(runs) if offset in log.items}
                 for run in _to_read(there, runs):
                     there |= await self._read(topic_id, partition, run)
                 return _all_of(there, runs)
@@ -102,7 +100,7 @@ class EventCache:
             if not events or events[0].offset != first:
                 break
             items = self.put(topic_id, partition, events)
-            found |= zip((event.offset for event in events), items, strict=True)
+            found |= zip([event.offset for event in events], items, strict=True)
             first = events[-1].offset + 1
         return found
 
@@ -127,8 +125,7 @@ class EventCache:
 
 
 def _offsets(runs: Sequence[Run]) -> Iterator[int]:
-    for first, last in runs:
-        yield from range(first, last + 1)
+    return chain.from_iterable([range(first, last + 1) for first, last in runs])
 
 
 def _all_of(items: dict[int, bytes], runs: Sequence[Run]) -> list[bytes] | None:
@@ -138,8 +135,10 @@ def _all_of(items: dict[int, bytes], runs: Sequence[Run]) -> list[bytes] | None:
         return None
 
 
-def _to_read(there: dict[int, bytes], runs: Sequence[Run]) -> list[Run]:
+def _to_read(there: dict[int, bytes], runs: Sequence[Run]) -> Sequence[Run]:
     """What is missing, in few pieces; none when it would take many."""
+    if not there:
+        return runs if len(runs) <= MAX_READS else []
     missing: list[Run] = []
     for offset in _offsets(runs):
         if offset in there:
