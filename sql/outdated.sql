@@ -22,7 +22,8 @@ begin
     to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, boolean)'),
     to_regprocedure('gapless.find_lease(text)'),
     to_regprocedure('gapless.revive(gapless.subscription)'),
-    to_regprocedure('gapless.list_dead_letters(text, text, text, integer, bigint, integer, text, text, text)')
+    to_regprocedure('gapless.list_dead_letters(text, text, text, integer, bigint, integer, text, text, text)'),
+    to_regprocedure('gapless.apply_retention()')
   ] loop
     if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then
       execute format('drop function %s', v_function);

@@ -5,7 +5,7 @@ from typing import Any
 from app.metrics import Metrics
 
 UPKEEP = """\
-select done.done, current_setting('gapless.noted_expired_leases', true) as expired_leases, \
+select done.*, current_setting('gapless.noted_expired_leases', true) as expired_leases, \
 current_setting('gapless.noted_expired', true) as expired, \
 current_setting('gapless.noted_expired_dead', true) as expired_dead, \
 current_setting('gapless.noted_trimmed', true) as trimmed, \

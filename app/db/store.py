@@ -1,5 +1,6 @@
 """The log: one method per SQL function; the statements are calls and nothing else."""
 
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -23,26 +24,32 @@ from app.model import (
     TopicId,
 )
 
-# What a step calls, and how often in a row at most.
-MAINTENANCE = {
+# What a step calls, and how often in a row at most; None for one that goes from log to log.
+MAINTENANCE: dict[str, tuple[str, int | None]] = {
     "create_segments_ahead": ("gapless.create_segments_ahead(1)", 50),
     "expire_publish_keys": ("gapless.expire_publish_keys()", 50),
     "expire_loads": ("gapless.expire_loads()", 50),
     "expire_keys": ("gapless.expire_keys()", 50),
     "drop_deleted_topics": ("gapless.drop_deleted_topics()", 50),
-    # A log that is always written to is always due: more calls would move it on by milliseconds.
-    "apply_retention": ("gapless.apply_retention()", 10),
+    "apply_retention": ("gapless.apply_retention($1)", None),
     "drop_segments": ("gapless.drop_segments()", 50),
     "sweep_subscriptions": ("gapless.sweep_subscriptions()", 50),
-    # As is a group at work, which leaves something between two calls; three remove 60,000 rows.
+    # A group at work leaves something between two calls; three remove 60,000 rows.
     "sweep_leases": ("gapless.sweep_leases()", 3),
 }
+
+STEP_SECONDS = 5.0
+"""For how long a step may go on, so that the others have their turn."""
 
 _TRIM = UPKEEP.format(call="gapless.trim($1, $2, $3, $4)")
 
 
 class Store(Calls):
     """The audit log notes `actor` for what a call changed; None is the session's user."""
+
+    # What retention goes on after, and whether it left a log that is not counted to the end.
+    _looked_to: int | None = None
+    _counting = False
 
     async def create_topic(
         self,
@@ -176,23 +183,50 @@ class Store(Calls):
     async def epoch(self) -> str:
         return str(await self._read(lambda c: c.fetchval("select gapless.epoch()")))
 
-    async def maintain(self, step: str) -> int:
+    async def maintain(self, step: str) -> int | None:
         """Do a step of the upkeep until nothing of it is left, within bounds; the sum of what was done.
 
-        Another runner at the same time gets nothing to do.
+        None where its time was up before it found anything to do. Another runner at the same time gets
+        nothing to do.
         """
         call, calls = MAINTENANCE[step]
+        if calls is None:
+            return await self._retain(UPKEEP.format(call=call))
         statement = UPKEEP.format(call=call)
         total = 0
         # Each call is a transaction of its own, so that none holds a lock while it waits for the next.
         for _ in range(calls):
-            row = await self._write(lambda c: c.fetchrow(statement))
-            count_upkeep(self._metrics, row)
-            done = row["done"]
+            done: int | None = (await self._keep_up(statement))["done"]
             if not done:
                 break
             total += done
         return total
+
+    async def _retain(self, statement: str) -> int | None:
+        """Look at each log once, as one always written to is always due; again while some are counted."""
+        total = 0
+        give_up = time.monotonic() + STEP_SECONDS
+        while True:
+            # What failed begins anew, so that it does not fail at the same log for ever.
+            after, self._looked_to = self._looked_to, None
+            row = await self._keep_up(statement, after)
+            done: int | None = row["done"]
+            if done is None:
+                return total
+            total += done
+            self._looked_to = row["looked_to"]
+            self._counting = self._counting or row["counting"]
+            if self._looked_to is None:
+                if not self._counting:
+                    return total
+                self._counting = False
+            if time.monotonic() > give_up:
+                return total or None
+
+    async def _keep_up(self, statement: str, *arguments: int | None) -> Any:
+        row = await self._write(lambda c: c.fetchrow(statement, *arguments))
+        count_upkeep(self._metrics, row)
+        return row
 
     async def measure(self, max_topics: int, max_logs: int) -> Measurement:
         """What operators watch of the whole database, of topics and groups as far as the limits allow."""

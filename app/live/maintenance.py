@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 class Upkeep(Protocol):
-    async def maintain(self, step: str) -> int: ...
+    async def maintain(self, step: str) -> int | None: ...
 
 
 class Maintenance:
@@ -68,7 +68,7 @@ class Maintenance:
             await _pause(self._cleaning_seconds)
 
     async def _run(self, step: str) -> int | None:
-        """How much was done, None if it failed; whatever the error is, the loop goes on."""
+        """How much was done, None if it failed or took too long; whatever the error is, the loop goes on."""
         try:
             done = await self._store.maintain(step)
         except GaplessError as error:

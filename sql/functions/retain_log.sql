@@ -1,6 +1,6 @@
 /*
- * Applies a topic's retention to one log now, and returns whether its earliest offset moved or there is more to count for
- * max_bytes.
+ * Applies a topic's retention to one log now, and returns whether its earliest offset moved; null while there is more to
+ * count for max_bytes.
  *
  * What is older than retention_seconds goes once no ACTIVE or PAUSED subscription needs it. What is older than
  * max_retention_seconds, or not among the newest events of the log that fit into max_bytes, goes in any
@@ -103,6 +103,6 @@ begin
     values (p_topic_id, p_partition, v_due, v_tip)
     on conflict (topic_id, partition_id) do update set due_at = excluded.due_at, sized_to = excluded.sized_to;
   end if;
-  return v_to > v_earliest or v_counting;
+  return case when not v_counting then v_to > v_earliest end;
 end
 $$;

@@ -119,7 +119,7 @@ async def test_an_expired_lease_is_counted_once_by_the_replica_that_found_it(
 ) -> None:
     cleaned: list[Store] = []
 
-    async def noted(self: Store, step: str) -> int:
+    async def noted(self: Store, step: str) -> int | None:
         done = await maintain(self, step)
         if step == list(CLEANING)[-1]:
             cleaned.append(self)

@@ -1,11 +1,14 @@
 import asyncio
 import json
+import math
 import time
 from datetime import timedelta
 from typing import Any
 
 import asyncpg
+import pytest
 
+from app.db.store import Store
 from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.effort import effort
@@ -289,16 +292,69 @@ async def test_more_logs_than_one_call_looks_at_are_all_done(connection: asyncpg
     await create_kept(connection, partitions=130, retention_seconds=0)
     for partition in range(130):
         await publish(connection, "1", partition=partition)
-    first = await retain(connection)
-    assert first is not None
-    assert 0 < first <= 100
+    done: list[int] = []
+    looked_to = None
+    while not done or looked_to is not None:
+        row = (await call(connection, "apply_retention", after=looked_to))[0]
+        done.append(row["done"])
+        looked_to = row["looked_to"]
+    assert done == [5] * 26
+    rows = await call(connection, "log_bounds", topic="t")
+    assert {(row["earliest"], row["tip"]) for row in rows} == {(2, 1)}
 
-    async def all_done() -> bool:
-        await retain(connection)
-        rows = await call(connection, "log_bounds", topic="t")
-        return {(row["earliest"], row["tip"]) for row in rows} == {(2, 1)}
 
-    await until(all_done)
+async def test_of_hundreds_of_capped_logs_the_one_over_its_cap_is_trimmed_in_one_round(
+    connection: asyncpg.Connection, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.store.STEP_SECONDS", math.inf)
+    for topic in ("a", "b"):
+        await create_kept(connection, topic, partitions=150, max_bytes=10)
+    for topic, partition in (("a", 0), ("a", 149), ("b", 75), ("b", 149)):
+        await publish(connection, *["1"] * 30, topic=topic, partition=partition)
+        assert await store.maintain("apply_retention") == 1
+        assert await earliest(connection, topic, partition) == 21
+    assert await store.maintain("apply_retention") == 0
+
+
+async def test_a_round_that_had_no_time_for_all_logs_goes_on_where_it_stopped(
+    connection: asyncpg.Connection, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.store.STEP_SECONDS", 0.0)
+    await create_kept(connection, partitions=250, max_bytes=10)
+    await publish(connection, *["1"] * 30, partition=249)
+    assert [await store.maintain("apply_retention") for _ in range(4)] == [None, None, 1, None]
+
+
+async def test_a_round_counts_a_long_log_to_its_end(
+    connection: asyncpg.Connection, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.store.STEP_SECONDS", math.inf)
+    await create_kept(connection)
+    for _ in range(5):
+        await publish(connection, *["1"] * 9000)
+    await alter(connection, max_bytes=1234)
+    await store.maintain("apply_retention")
+    assert await earliest(connection) == 45_000 - 1234 + 1
+
+
+async def test_a_log_that_fails_keeps_none_after_it_from_being_looked_at(
+    connection: asyncpg.Connection,
+) -> None:
+    broken = await create_kept(connection, "broken", max_bytes=10)
+    await create_kept(connection, "sound", max_bytes=10)
+    for topic in ("broken", "sound"):
+        await publish(connection, *["1"] * 30, topic=topic)
+    await connection.execute(
+        f"""
+        create or replace function gapless.offset_by_size(
+          p_topic_id integer, p_partition integer, p_max_bytes bigint
+        )
+        returns bigint language plpgsql
+        as $$ begin return 21 / (p_topic_id - {broken}); end $$
+        """
+    )
+    assert await retain(connection) == 1
+    assert await earliest(connection, "sound") > 1
 
 
 async def test_an_idle_run_over_a_thousand_topics_is_one_statement_and_quick(
