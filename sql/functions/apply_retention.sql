@@ -1,10 +1,10 @@
 /*
  * Does a step of retention, see gapless.retain_log: looks at up to 100 logs whose events may be old or many
- * enough to go, in the order of their topics and partitions after the place p_after, until 5 of them start later.
- * done is how many do or are not counted to the end, counting whether any is not. looked_to is what the next call
- * goes on after, null once the last log was looked at: whoever calls until then has looked at all. One runner at
- * a time: another gets nothing but nulls, at once. For READ COMMITTED only (25001): an old snapshot would not show
- * new subscriptions.
+ * enough to go, in the order of their topics and partitions after the place p_after, until 5 of them start later,
+ * a second has passed or 200,000 events were counted for max_bytes. done is how many start later or are not counted
+ * to the end, counting whether any is not. looked_to is what the next call goes on after, null once the last log
+ * was looked at: whoever calls until then has looked at all. One runner at a time: another gets nothing but nulls,
+ * at once. For READ COMMITTED only (25001): an old snapshot would not show new subscriptions.
  *
  * A log is looked at when its oldest event is old enough, or if its topic has max_bytes; all that are not are
  * told apart in one statement over gapless.retention_check. A topic without retention costs nothing.
@@ -52,8 +52,12 @@ begin
     -- One more than are looked at, which tells that there is more.
     limit 101
   loop
-    -- Segments that were opened and topics that were looked at stay locked until the end.
-    if v_looked = 100 or done >= 5 then
+    -- Segments that were opened and topics that were looked at stay locked until the end, and what was counted
+    -- would be lost with a statement that takes too long.
+    if v_looked = 100 or done >= 5 or v_looked > 0 and (
+      gapless.clock() >= v_now + interval '1 second'
+      or nullif(current_setting('gapless.noted_counted', true), '')::bigint >= 200000
+    ) then
       return;
     end if;
     begin

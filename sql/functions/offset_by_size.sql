@@ -3,7 +3,8 @@
  * always one of them. Not below the earliest; null while the count lags behind a long log, another call then goes on.
  *
  * The bytes up to every thousandth event are noted in gapless.log_bytes, at most 200,000 events and 20
- * segments in a call, so an event's size is read once as a rule and the answer is exact.
+ * segments in a call, so an event's size is read once as a rule and the answer is exact. How many it counted is noted
+ * (gapless.note).
  */
 create or replace function gapless.offset_by_size(p_topic_id integer, p_partition integer, p_max_bytes bigint)
 returns bigint
@@ -66,6 +67,7 @@ begin
     order by b.to_offset desc
     limit 1;
   end loop;
+  perform gapless.note('counted', v_end - v_counted);
   if v_end + 1000 <= v_tip then
     return null;
   end if;

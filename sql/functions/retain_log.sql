@@ -31,6 +31,10 @@ declare
   v_due timestamptz;
   v_counting boolean := false;
 begin
+  -- Everybody who waits for the lock waits until all of a step is done.
+  if not gapless.may_retain(p_topic_id, p_partition) then
+    return false;
+  end if;
   if not pg_try_advisory_xact_lock(gapless.lock_key(7, p_topic_id, 0)) then
     return false;
   end if;
@@ -45,12 +49,6 @@ begin
   v_aged := coalesce(v_check.due_at <= v_now, true);
   if v_aged then
     v_floor := gapless.retention_floor(p_topic_id, p_partition);
-    -- A group that is behind is no news, and is found out without opening a segment.
-    if v_floor <= v_earliest and v_check.due_at is not null
-      and num_nonnulls(v_topic.max_retention_seconds, v_topic.max_bytes) = 0
-    then
-      return false;
-    end if;
   end if;
   v_tip := (select t.log_offset from gapless.log_tip(p_topic_id, p_partition) t);
   v_to := v_earliest;
@@ -65,9 +63,6 @@ begin
         v_topic.name, p_partition, v_now - make_interval(secs => v_topic.max_retention_seconds)
       );
     end if;
-  end if;
-  if not v_aged and (v_topic.max_bytes is null or v_tip = v_check.sized_to) then
-    return false;
   end if;
   if v_topic.max_bytes is not null and v_tip is distinct from v_check.sized_to then
     v_sized := gapless.offset_by_size(p_topic_id, p_partition, v_topic.max_bytes);

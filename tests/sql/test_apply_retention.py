@@ -337,6 +337,54 @@ async def test_a_round_counts_a_long_log_to_its_end(
     assert await earliest(connection) == 45_000 - 1234 + 1
 
 
+async def test_a_call_counts_200_000_events_and_leaves_the_other_logs_to_the_next(
+    connection: asyncpg.Connection,
+) -> None:
+    topic_id = await create_topic(connection, partitions=2)
+    for partition in range(2):
+        await publish(connection, "1", partition=partition)
+    await connection.execute(
+        f"""
+        insert into gapless.event_{topic_id}_0_1
+          (topic_id, partition_id, log_offset, published_at, size, data)
+        select {topic_id}, 0, n, now(), 1, '1' from generate_series(2, 200999) n
+        """
+    )
+    await alter(connection, max_bytes=2**53 - 1)
+    first = (await call(connection, "apply_retention"))[0]
+    assert (first["done"], first["counting"], first["looked_to"] & 65535) == (0, False, 0)
+    second = (await call(connection, "apply_retention", after=first["looked_to"]))[0]
+    assert (second["done"], second["counting"], second["looked_to"]) == (0, False, None)
+
+
+async def test_a_call_looks_at_no_other_log_once_a_second_has_passed(connection: asyncpg.Connection) -> None:
+    await create_kept(connection, partitions=10, max_bytes=10)
+    await connection.execute(
+        """
+        create or replace function gapless.retain_log(p_topic_id integer, p_partition integer)
+        returns boolean language plpgsql
+        as $$ begin perform pg_sleep(0.4); return false; end $$
+        """
+    )
+    answer = (await call(connection, "apply_retention"))[0]
+    assert answer["looked_to"] & 65535 <= 2
+
+
+async def test_logs_with_nothing_to_do_hold_up_nobody_who_waits_for_the_retention_of_their_topic(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_kept(connection, retention_seconds=0, max_bytes=1000)
+    await publish_many(connection, 10)
+    await create_group(connection, "behind")
+    assert await retain_all(connection) == 0
+    runner = await connect("runner")
+    await connection.execute("set lock_timeout = '20s'")
+    async with held(runner):
+        assert await retain(runner) == 0
+        await create_group(connection, "new")
+        await alter(connection, max_bytes=20_000)
+
+
 async def test_a_log_that_fails_keeps_none_after_it_from_being_looked_at(
     connection: asyncpg.Connection,
 ) -> None:
