@@ -1,9 +1,11 @@
 """The log: one method per SQL function; the statements are calls and nothing else."""
 
+import itertools
+import math
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,18 +26,26 @@ from app.model import (
     TopicId,
 )
 
-# What a step calls, and how often in a row at most; None for one that goes from log to log.
-MAINTENANCE: dict[str, tuple[str, int | None]] = {
-    "create_segments_ahead": ("gapless.create_segments_ahead(1)", 50),
-    "expire_publish_keys": ("gapless.expire_publish_keys()", 50),
-    "expire_loads": ("gapless.expire_loads()", 50),
-    "expire_keys": ("gapless.expire_keys()", 50),
-    "drop_deleted_topics": ("gapless.drop_deleted_topics()", 50),
-    "apply_retention": ("gapless.apply_retention($1)", None),
-    "drop_segments": ("gapless.drop_segments()", 50),
-    "sweep_subscriptions": ("gapless.sweep_subscriptions()", 50),
-    # A group at work leaves something between two calls; three remove 60,000 rows.
-    "sweep_leases": ("gapless.sweep_leases()", 3),
+
+class Step(NamedTuple):
+    """A statement, and how often it is called in a row at most, but for calls that did `full` and more."""
+
+    call: str
+    calls: int = 50
+    full: float = math.inf
+
+
+MAINTENANCE = {
+    "create_segments_ahead": Step("gapless.create_segments_ahead(1)"),
+    "expire_publish_keys": Step("gapless.expire_publish_keys()"),
+    "expire_loads": Step("gapless.expire_loads()"),
+    "expire_keys": Step("gapless.expire_keys()"),
+    "drop_deleted_topics": Step("gapless.drop_deleted_topics()"),
+    "apply_retention": Step("gapless.apply_retention($1)"),
+    "drop_segments": Step("gapless.drop_segments()"),
+    "sweep_subscriptions": Step("gapless.sweep_subscriptions()"),
+    # A group at work leaves something between two calls.
+    "sweep_leases": Step("gapless.sweep_leases()", calls=3, full=10_000),
 }
 
 STEP_SECONDS = 5.0
@@ -189,17 +199,18 @@ class Store(Calls):
         None where its time was up before it found anything to do. Another runner at the same time gets
         nothing to do.
         """
-        call, calls = MAINTENANCE[step]
-        if calls is None:
-            return await self._retain(UPKEEP.format(call=call))
+        call, calls, full = MAINTENANCE[step]
         statement = UPKEEP.format(call=call)
+        if step == "apply_retention":
+            return await self._retain(statement)
         total = 0
+        give_up = time.monotonic() + STEP_SECONDS
         # Each call is a transaction of its own, so that none holds a lock while it waits for the next.
-        for _ in range(calls):
-            done: int | None = (await self._keep_up(statement))["done"]
-            if not done:
-                break
+        for number in itertools.count(1):
+            done: int = (await self._keep_up(statement))["done"] or 0
             total += done
+            if not done or (number >= calls and done < full) or time.monotonic() > give_up:
+                break
         return total
 
     async def _retain(self, statement: str) -> int | None:

@@ -1,9 +1,12 @@
 import json
+import math
 from datetime import timedelta
 from itertools import pairwise
 
 import asyncpg
+import pytest
 
+from app.db.store import Store
 from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.log import call, create_topic, publish_many, refused, value
@@ -31,9 +34,9 @@ async def rows(connection: asyncpg.Connection, table: str) -> int:
     return int(await connection.fetchval(f"select count(*) from gapless.{table}"))
 
 
-async def consume(connection: asyncpg.Connection, times: int) -> None:
+async def consume(connection: asyncpg.Connection, times: int, group: str = "g") -> None:
     for _ in range(times):
-        await ack(connection, (await claim(connection, 1))["lease"])
+        await ack(connection, (await claim(connection, 1, group))["lease"])
 
 
 async def test_without_groups_there_is_nothing_to_do(connection: asyncpg.Connection) -> None:
@@ -157,6 +160,56 @@ async def test_a_call_is_bounded_and_the_next_goes_on(connection: asyncpg.Connec
     assert max(removed) <= 3 * 7
     assert len(removed) > 4
     assert (await rows(connection, "consumer_offset"), await rows(connection, "lease")) == (1, 0)
+
+
+async def test_logs_with_more_rows_than_a_call_removes_are_swept_in_turn(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 20)
+    groups = [await create_group(connection, f"g{number}") for number in range(6)]
+    for number in range(6):
+        await consume(connection, 20, f"g{number}")
+    assert await sweep(connection, limit=8) == 8
+    assert await rows(connection, "swept") == 4
+    for _ in range(20):
+        assert await sweep(connection, limit=4) == 4
+    swept = await connection.fetch("select subscription_id from gapless.swept order by 1")
+    assert [row[0] for row in swept] == groups
+    assert await rows(connection, "consumer_offset") == 6 * (1 + 2 * 20) - 8 - 20 * 4
+
+
+async def keep_positions(connection: asyncpg.Connection, count: int) -> None:
+    """As if a group had moved so often that it left that many old positions."""
+    await connection.execute(
+        """
+        insert into gapless.consumer_offset
+        select (jsonb_populate_record(o, jsonb_build_object('seq', n))).*
+        from gapless.consumer_offset o, generate_series(2, $1 + 1) n
+        """,
+        count,
+    )
+
+
+async def test_the_upkeep_goes_on_while_calls_come_back_full(
+    connection: asyncpg.Connection, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.store.STEP_SECONDS", math.inf)
+    await create_topic(connection)
+    await create_group(connection)
+    await keep_positions(connection, 40_000)
+    assert await store.maintain("sweep_leases") == 40_000
+    assert await rows(connection, "consumer_offset") == 1
+
+
+async def test_the_upkeep_leaves_the_rest_to_the_next_round_when_its_time_is_up(
+    connection: asyncpg.Connection, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.store.STEP_SECONDS", 0.0)
+    await create_topic(connection)
+    await create_group(connection)
+    await keep_positions(connection, 12_000)
+    assert [await store.maintain("sweep_leases") for _ in range(3)] == [10_000, 2_000, 0]
 
 
 async def test_an_expired_lease_of_a_group_nobody_claims_from_is_ended_and_heard(
