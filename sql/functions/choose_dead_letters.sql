@@ -54,6 +54,10 @@ begin
   perform gapless.lock_group(p_subscription.subscription_id, array(
     select distinct d.partition_id from gapless.dead_letter d where d.dead_letter_id = any (v_ids)
   ));
+  -- Deleted while this waited: its dead letters go later than it does.
+  if not exists (select from gapless.subscription s where s.subscription_id = p_subscription.subscription_id) then
+    return;
+  end if;
   return query
   select c.partition_id, c.from_offset, c.to_offset, c.events, c.keys, c.size, c.errors
   from (

@@ -1,7 +1,8 @@
 /*
- * Deletes a subscription with its position, leases, retries and dead letters; only the audit log
- * keeps its name, which is free again. Raises GP001, GP010, also for a second call, and GP011 for the
- * subscription of a queue, which lives as long as its topic.
+ * Deletes a subscription with its position, leases, retries and dead letters: nobody finds any of them once this
+ * has committed, and the rows go later (gapless.drop_deleted_topics). Only the audit log keeps its name, which is
+ * free again. Raises GP001, GP010, also for a second call, and GP011 for the subscription of a queue, which lives
+ * as long as its topic.
  */
 create or replace function gapless.delete_subscription(p_topic text, p_group text, p_actor text default null)
 returns void

@@ -27,7 +27,7 @@ begin
   select * into v_lease
   from gapless.lease l
   where l.subscription_id = v_subscription_id and l.partition_id = v_partition and l.lease_id = v_parts[4]::bigint;
-  -- The leases of a deleted topic go later than its events.
+  -- The leases of a deleted group go later than it does, and its topic may be deleted.
   if v_lease.secret is distinct from v_parts[5] or not exists (
     select
     from gapless.subscription s

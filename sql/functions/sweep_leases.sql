@@ -74,7 +74,7 @@ begin
       order by random()
     loop
       exit when v_rows >= p_limit;
-      -- Keeps out gapless.delete_subscription, which removes the same rows.
+      -- Keeps out gapless.remove_subscription, after which gapless.swept knows nothing of the group.
       perform from gapless.subscription s
       where s.subscription_id = v_log.subscription_id
       for share skip locked;

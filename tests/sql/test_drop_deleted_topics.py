@@ -83,6 +83,7 @@ async def test_a_deleted_topic_takes_its_groups_along_in_bounded_steps(
     assert 7 <= steps <= 15
     for table in GROUP_TABLES:
         assert await connection.fetchval(f"select count(*) from gapless.{table}") == counts[table] / 2, table
+    assert await connection.fetchval("select count(*) from gapless.deleted_subscription") == 0
     for table in ("log_bytes", "retention_check"):
         assert await connection.fetchval(f"select count(*) from gapless.{table} where topic_id = 1") == 0
 
