@@ -28,7 +28,7 @@ from app.live.taken import Taken
 from app.live.turns import Turns
 from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
-from app.model import Claimed, ClaimOptions, Subscription, SubscriptionId
+from app.model import Claimed, ClaimOptions, Event, Subscription, SubscriptionId
 
 BUSY_ATTEMPTS = 4
 BUSY_SECONDS = 0.02
@@ -358,15 +358,26 @@ class Claims:
                 self.cache.clear()
             items = await self.cache.items(known.topic_id, lease.partition, lease.runs)
             if items is None:
-                async with self.lease_turn(lease.token):
-                    events = await self._groups.read_lease(topic, lease.token)
-                items = self.cache.put(known.topic_id, lease.partition, events)
+                events = await self._read(topic, lease.token)
+                if events is not None:
+                    items = self.cache.put(known.topic_id, lease.partition, events)
         except LeaseLost:
             return None
         except BaseException:
             self.abandon(lease.token, options)
             raise
         return items
+
+    async def _read(self, topic: str, token: str) -> list[Event] | None:
+        """The events of a lease; None when they are not all there any more, and it is given back."""
+        async with self.lease_turn(token):
+            try:
+                return await self._groups.read_lease(topic, token)
+            except LeaseLost:
+                # It may be open all the same. What retention took of it, the next claim counts as skipped.
+                await self._groups.release(token)
+        self.settled(token)
+        return None
 
     def _line(self, subscription_id: SubscriptionId) -> _Waited:
         group = self._waited.get(subscription_id)

@@ -1,7 +1,10 @@
 /*
  * The events that an open lease still covers, or one of an at_most_once group until it would expire, in order:
  * from the log, also what retention has let go but not dropped, or where that no longer has
- * them from the dead letter that they were redriven from. Raises GP012.
+ * them from the dead letter that they were redriven from.
+ *
+ * All of them or none: raises GP012 for an open lease of which events are gone as well, as whoever acks
+ * the whole of it would have them counted as handled. Release it: the next claim tells what was skipped.
  */
 create or replace function gapless.read_lease(p_lease text)
 returns setof gapless.event
@@ -15,6 +18,7 @@ declare
   v_lease gapless.lease := gapless.find_lease(p_lease);
   v_subscription gapless.subscription;
   v_topic_id integer;
+  v_found bigint;
 begin
   select * into v_subscription
   from gapless.subscription s
@@ -47,5 +51,9 @@ begin
     and d.log_offset between lower(v_lease.items) and upper(v_lease.items) - 1 and v_lease.items @> d.log_offset and d.status = 'redriven'
     and not exists (select from found f where f.log_offset = d.log_offset)
   order by 3;
+  get diagnostics v_found = row_count;
+  if v_lease.ended_at is null and v_found < gapless.events_in(v_lease.items) then
+    raise exception using errcode = 'GP012', message = 'retention took events of the lease';
+  end if;
 end
 $$;

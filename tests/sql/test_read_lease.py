@@ -3,8 +3,9 @@ from datetime import timedelta
 import asyncpg
 
 from tests.support.clock import Clock
-from tests.support.group_calls import ack, claim, create_group, nack, reject
+from tests.support.group_calls import ack, claim, create_group, nack, offsets, reject
 from tests.support.log import call, create_topic, publish, publish_many, refused, value
+from tests.support.retention import create_kept, drop
 
 
 async def read_lease(connection: asyncpg.Connection, lease: str) -> list[tuple[int, str]]:
@@ -106,3 +107,25 @@ async def test_a_lease_that_is_over_is_not_read(connection: asyncpg.Connection, 
         await read_lease(connection, row["lease"])
     with refused("GP012"):
         await read_lease(connection, "nonsense")
+
+
+async def test_a_lease_of_which_retention_took_events_is_read_no_more(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_kept(connection)
+    await create_group(connection, ordering="none")
+    await publish_many(connection, 1005)
+    leases = [(await claim(connection, max_events=1000))["lease"] for _ in range(2)]
+    for lease, failed in zip(leases, (1000, 1001), strict=True):
+        await nack(connection, lease, offsets=[failed])
+        await ack(connection, lease)
+    row = await claim(connection)
+    assert [offset for offset, _ in await read_lease(connection, row["lease"])] == [1000, 1001]
+    await value(connection, "trim", topic="t", partition=0, before=1001)
+    assert len(await read_lease(connection, row["lease"])) == 2
+    assert await drop(connection) == 1
+    with refused("GP012"):
+        await read_lease(connection, row["lease"])
+    assert await value(connection, "release", lease=row["lease"]) == 2
+    again = await claim(connection)
+    assert (offsets(again), again["skipped"]) == ([1001], 1)
