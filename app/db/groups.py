@@ -8,7 +8,9 @@ import msgspec
 
 from app.db.calls import Calls
 from app.db.noted import count_expired
+from app.db.pool import UNREACHABLE
 from app.db.rows import claimed_of, event_of, open_lease_of, position_of, subscription_of
+from app.errors import DatabaseUnavailable
 from app.model import (
     Beat,
     Claimed,
@@ -174,28 +176,38 @@ class GroupStore(Calls):
         group: str,
         claims: Sequence[ClaimOptions],
         partitions: Sequence[int] | None,
-        *,
-        repeatable: bool = False,
     ) -> list[Claimed]:
         """What each of them got, in their order; `partitions` are those to look at, for all of them.
 
-        Those that are `repeatable` get the same leases when they are made again as the connection broke.
+        Claims that all have request ids are made again when their connection breaks, as they get the same
+        leases: but not of a group whose leases are over as they are given.
         """
-        call = self._read if repeatable else self._write
-        rows = await call(
-            lambda c: c.fetch(
-                _CLAIM,
-                topic,
-                group,
-                [claim.member for claim in claims],
-                [claim.max_events for claim in claims],
-                [claim.max_bytes for claim in claims],
-                [claim.lease_seconds for claim in claims],
-                [claim.ack for claim in claims],
-                [claim.request_id for claim in claims],
-                partitions,
-            )
-        )
+        lost = False
+
+        async def call(connection: Any) -> Any:
+            nonlocal lost
+            if lost:
+                # Whoever claims may know the group that had the name before.
+                await _check_repeatable(connection, topic, group)
+            try:
+                return await connection.fetch(
+                    _CLAIM,
+                    topic,
+                    group,
+                    [claim.member for claim in claims],
+                    [claim.max_events for claim in claims],
+                    [claim.max_bytes for claim in claims],
+                    [claim.lease_seconds for claim in claims],
+                    [claim.ack for claim in claims],
+                    [claim.request_id for claim in claims],
+                    partitions,
+                )
+            except UNREACHABLE:
+                lost = True
+                raise
+
+        repeatable = all(claim.request_id is not None for claim in claims)
+        rows = await (self._read(call) if repeatable else self._write(call))
         found = [claimed_of(row) for row in rows]
         self._count_claim(rows[0], found)
         return found
@@ -306,6 +318,16 @@ class GroupStore(Calls):
 
     async def _change(self, statement: str, *arguments: object) -> Subscription:
         return subscription_of(await self._write(lambda c: c.fetchrow(statement, *arguments)))
+
+
+async def _check_repeatable(connection: Any, topic: str, group: str) -> None:
+    delivery = await connection.fetchval(
+        "select delivery from gapless.get_subscription($1, $2)", topic, group
+    )
+    if delivery != "at_least_once":
+        raise DatabaseUnavailable(
+            "The connection to the database broke while the claim ran.", outcome="unknown"
+        )
 
 
 def _events(runs: Sequence[Settled], status: str) -> int:

@@ -63,15 +63,13 @@ class ClaimBatches:
         self._waiting: dict[tuple[str, str], deque[_Request]] = {}
         self._running: set[asyncio.Task[None]] = set()
 
-    async def claim(
-        self, topic: str, group: str, options: ClaimOptions, *, repeatable: bool = False
-    ) -> Claimed:
+    async def claim(self, topic: str, group: str, options: ClaimOptions) -> Claimed:
         if options.partitions is not None or options.request_id is not None:
             async with self._turn(topic, group):
                 partitions = options.partitions
                 if partitions is None:
                     partitions = self._order(topic, group)
-                claimed = await self._groups.claim(topic, group, [options], partitions, repeatable=repeatable)
+                claimed = await self._groups.claim(topic, group, [options], partitions)
                 return claimed[0]
         request = _Request(options)
         waiting = self._waiting.get((topic, group))

@@ -250,6 +250,11 @@ class Claims:
         if options.request_id is None:
             self.release_later(token)
 
+    def forget(self) -> None:
+        """The database may have become another one."""
+        self.directory.clear()
+        self.cache.clear()
+
     def close(self) -> None:
         """Answer whoever waits."""
         self._closed = True
@@ -263,13 +268,10 @@ class Claims:
 
     async def _ask(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
         claimed: Claimed | None = None
-        repeatable = await self._is_repeatable(topic, group, options)
         if options.ack is not None:
             self._free(options.ack)
         for _ in range(BUSY_ATTEMPTS):
-            claimed = _together(
-                claimed, await self._batches.claim(topic, group, options, repeatable=repeatable)
-            )
+            claimed = _together(claimed, await self._batches.claim(topic, group, options))
             options = msgspec.structs.replace(options, ack=None)
             if claimed.lease is not None:
                 self._taken.take(claimed.lease.token)
@@ -282,12 +284,6 @@ class Claims:
                 break
         assert claimed is not None  # nosec B101
         return Delivery(claimed, [])
-
-    async def _is_repeatable(self, topic: str, group: str, options: ClaimOptions) -> bool:
-        """Whether the claim, made again, finds its lease: one of at_most_once is over as it is given."""
-        if options.request_id is None:
-            return False
-        return (await self.directory.find(topic, group)).delivery == "at_least_once"
 
     def _free(self, acked: str) -> None:
         try:
@@ -348,14 +344,14 @@ class Claims:
         lease = claimed.lease
         assert lease is not None  # nosec B101
         try:
+            epoch = await self._inspector.epoch()
+            if epoch != self._epoch:
+                # Offsets may name other events now, and the group another topic's.
+                self._epoch = epoch
+                self.forget()
             known = await self.directory.confirm(topic, group, claimed.subscription_id)
             if known is None:
                 return None
-            epoch = await self._inspector.epoch()
-            if epoch != self._epoch:
-                # Offsets may name other events now.
-                self._epoch = epoch
-                self.cache.clear()
             items = await self.cache.items(known.topic_id, lease.partition, lease.runs)
             if items is None:
                 events = await self._read(topic, lease.token)

@@ -19,7 +19,6 @@ _TOKEN = re.compile(r"v1\.([1-9][0-9]{0,8})\.([0-9]{1,3})\.[0-9]{1,18}\.[0-9a-f]
 class Known(NamedTuple):
     subscription_id: SubscriptionId
     topic_id: TopicId
-    delivery: str
 
 
 class Token(NamedTuple):
@@ -61,11 +60,15 @@ class Directory:
         if await self.confirm(topic, group, subscription_id) is None:
             raise LeaseLost("no lease of this group has that token")
 
+    def clear(self) -> None:
+        """Forget everything: in another database the same numbers may be other groups'."""
+        self._known.clear()
+
     async def ask(self, topic: str, group: str) -> Known:
         """Which group has the name now, whatever is known."""
         self._known.pop((topic, group), None)
         found = await self._groups.get_subscription(topic, group)
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
-        known = self._known[topic, group] = Known(found.subscription_id, found.topic_id, found.delivery)
+        known = self._known[topic, group] = Known(found.subscription_id, found.topic_id)
         return known

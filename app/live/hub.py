@@ -111,7 +111,7 @@ class Hub:
         self.claims.wake_all()
 
     def replaced(self) -> None:
-        """The same offsets may name other events from now on."""
+        """From now on offsets may name other events, and numbers other topics and groups."""
         self.feed.clear()
-        self.claims.cache.clear()
+        self.claims.forget()
         self._inspector.suspect_all()

@@ -67,8 +67,6 @@ class Groups(Protocol):
         group: str,
         claims: Sequence[ClaimOptions],
         partitions: Sequence[int] | None,
-        *,
-        repeatable: bool = False,
     ) -> list[Claimed]: ...
 
     async def read_lease(self, topic: str, lease: str) -> list[Event]: ...

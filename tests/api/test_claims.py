@@ -5,12 +5,15 @@ import json
 import random
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 
 from tests.conftest import StartService
 from tests.support.databases import Databases
+from tests.support.group_calls import create_group
 from tests.support.groups import Group, counts, data, insist, offsets, publish, publish_keyed, token
+from tests.support.log import value
 from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
 from tests.support.reads import counted_reads
@@ -179,6 +182,23 @@ async def test_a_claim_whose_answer_is_lost_is_made_again_only_where_it_gets_the
         lost = problem(await once.raw("POST", "/claim", json=wanted), 503, "database_unavailable")
         assert lost["outcome"] == "unknown"
         assert offsets(await once.claim()) == [2]
+
+
+async def test_a_lost_claim_is_not_made_again_where_a_group_of_at_most_once_has_the_name_now(
+    start_service: StartService, databases: Databases, dsn: str, connection: asyncpg.Connection
+) -> None:
+    """Another replica made it in place of the one that this service knows."""
+    async with behind_a_wire(start_service, databases, dsn) as (api, proxy):
+        group = await Group(api.client, "/v1/topics/t").create()
+        await publish(api.client, "/v1/topics/t", 1, 2)
+        await group.ack(token(await group.claim()))
+        await value(connection, "delete_subscription", topic="t", group="g")
+        await create_group(connection, delivery="at_most_once")
+        wanted = {"member": "m", "max_events": 1, "request_id": "r-1"}
+        proxy.cut_answer_to(b"r-1", after=1)
+        lost = problem(await group.raw("POST", "/claim", json=wanted), 503, "database_unavailable")
+        assert lost["outcome"] == "unknown"
+        assert offsets(await group.claim()) == [2]
 
 
 async def test_s24_a_member_that_comes_back_under_its_name_is_served_at_once(

@@ -74,6 +74,22 @@ async def test_a_claim_after_a_failover_is_answered_the_events_that_took_the_pla
     assert await claimed(live.hub) == [b"3}", b"4}"]
 
 
+async def test_a_claim_after_a_failover_is_answered_the_events_of_its_topic_whatever_that_has_for_a_number(
+    start_live: StartLive, databases: Databases, dsn: str, promoted: str, connection: asyncpg.Connection
+) -> None:
+    """The group is known by the number that it has there too, its topic by one that is another's there."""
+    await fill(connection, "1", "2")
+    other = await asyncpg.connect(promoted)
+    await create_topic(other, "another")
+    await publish(other, "3", "4", topic="another")
+    await fill(other, "5", "6")
+    await other.close()
+    live = await start_live(pooled=True)
+    assert await claimed(live.hub) == [b"1}", b"2}"]
+    await take_place(databases.server, dsn, promoted)
+    assert await claimed(live.hub) == [b"5}", b"6}"]
+
+
 async def test_a_restore_that_ends_no_connection_is_noticed_in_time_though_nobody_waits(
     start_live: StartLive, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

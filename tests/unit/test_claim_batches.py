@@ -38,8 +38,6 @@ class Database:
         group: str,
         claims: Sequence[ClaimOptions],
         partitions: Sequence[int] | None,
-        *,
-        repeatable: bool = False,
     ) -> list[Claimed]:
         call = Call(group, claims, partitions)
         self.calls.append(call)

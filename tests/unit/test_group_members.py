@@ -119,8 +119,6 @@ class Database:
         group: str,
         claims: Sequence[ClaimOptions],
         partitions: Sequence[int] | None,
-        *,
-        repeatable: bool = False,
     ) -> list[Claimed]:
         return [self._claim(partitions) for _ in claims]
 
