@@ -188,6 +188,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """What it covers, in order; one run but for transactions between others and orderings by key."""
     attempt: int
     expires_at: datetime
+    seconds_left: float
+    """Until then, when it was given, by the clock of the database."""
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):

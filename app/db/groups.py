@@ -26,6 +26,7 @@ from app.model import (
 
 _CLAIM = """\
 select c.subscription_id, c.status, c.ack_status, c.lease, c.partition_id, c.items, c.attempt, c.expires_at, \
+extract(epoch from c.expires_at - gapless.clock())::float8 as seconds_left, \
 c.skipped, c.lost, extract(epoch from c.due_at - gapless.clock())::float8 as due_seconds, c.busy, \
 c.replayed, \
 current_setting('gapless.noted_acked', true) as acked, \

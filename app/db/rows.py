@@ -98,6 +98,7 @@ def claimed_of(row: asyncpg.Record) -> Claimed:
             runs=[Run(part.lower, part.upper - 1) for part in row["items"]],
             attempt=row["attempt"],
             expires_at=row["expires_at"],
+            seconds_left=row["seconds_left"],
         )
     return Claimed(
         subscription_id=SubscriptionId(row["subscription_id"]),

@@ -89,6 +89,8 @@ class HeldLeases:
         self._answered_at = self._now()
         self._claims.hold(lease.token, partial(self._settled, lease.partition))
         self._look_by(self._now() + self._pause)
+        # Another replica may have changed the settings, and nobody says so where nobody listens.
+        self._beat_by(self._now() + lease.seconds_left / BEATS_PER_LEASE)
 
     def look(self) -> None:
         """Something about the group changed, and nobody knows what. Cheap to call often."""
@@ -119,8 +121,10 @@ class HeldLeases:
 
     async def _beat(self) -> None:
         begun = self._now()
+        self._beat_at = math.inf
         await self._read_settings()
-        self._beat_at = begun + self._beat_seconds
+        # A lease that came meanwhile may tell of settings that were made after the answer.
+        self._beat_at = min(self._beat_at, begun + self._beat_seconds)
         self._again_at = math.inf
         # Those that are locked last: each of them takes as long as others wait for a lock.
         await self._extend(sorted(self._leases, key=self._locked.__contains__))
@@ -217,6 +221,11 @@ class HeldLeases:
             self._ending.discard(partition)
             self._locked.discard(partition)
             self._freed()
+
+    def _beat_by(self, at: float) -> None:
+        if at < self._beat_at:
+            self._beat_at = at
+            self._signal.set()
 
     def _look_by(self, at: float) -> None:
         if at < self._look_at:

@@ -305,6 +305,23 @@ async def test_a_stream_keeps_to_settings_that_change(start_service: StartServic
             assert (await group.show())["status"] == "ACTIVE"
 
 
+async def test_a_stream_behind_a_pooler_keeps_leases_that_another_replica_has_made_shorter(
+    start_service: StartService, web: httpx.AsyncClient
+) -> None:
+    pooled = await start_service(pooled=True, ping_seconds=NEVER, poll_seconds=0.1)
+    group = await Group(web, TOPIC).create(lease_seconds=NEVER)
+    async with (
+        httpx.AsyncClient(base_url=pooled.base_url, timeout=30) as client,
+        follow(Group(client, TOPIC)) as stream,
+    ):
+        await at_rest(pooled)
+        insist(await group.raw("PATCH", json={"lease_seconds": 6}))
+        await publish(web, TOPIC, 1)
+        lease, _ = await next_lease(stream)
+        await until(partial(extended, group, lease, timedelta(seconds=1)))
+        assert await group.ack(lease["token"]) == [(1, 1, "acked")]
+
+
 @pytest.mark.parametrize("what", ["cancel", "delete", "topic"])
 async def test_a_stream_of_a_group_that_is_gone_ends_for_good(group: Group, what: str) -> None:
     async with follow(group) as stream:

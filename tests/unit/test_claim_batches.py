@@ -46,7 +46,7 @@ class Database:
 
 
 def given(member: str) -> Claimed:
-    return claimed(Lease(token=member, partition=0, runs=[], attempt=1, expires_at=NOW))
+    return claimed(Lease(token=member, partition=0, runs=[], attempt=1, expires_at=NOW, seconds_left=30))
 
 
 class Members:

@@ -88,6 +88,7 @@ class Database:
         self.ordering = ordering
         self.number = 1
         self.heartbeat_timeout_seconds: float | None = None
+        self.lease_seconds = 30.0
         self.ready: list[int] = []
         self.lost: set[str] = set()
         self.locked: set[int] = set()
@@ -132,7 +133,14 @@ class Database:
             self.given += 1
             token = f"v1.{self.number}.{found}.{self.given}.{'0' * 32}"
             runs = [Run(self.given * 2, self.given * 2 + 1)]
-            lease = Lease(token=token, partition=found, runs=runs, attempt=1, expires_at=NOW)
+            lease = Lease(
+                token=token,
+                partition=found,
+                runs=runs,
+                attempt=1,
+                expires_at=NOW,
+                seconds_left=self.lease_seconds,
+            )
         return claimed(lease, self.number)
 
     async def read_lease(self, topic: str, lease: str) -> list[Event]:
@@ -579,6 +587,46 @@ async def test_a_stream_keeps_its_leases_while_the_database_is_away_for_less_tha
     move(5)
     await member.idle()
     assert database.extended == [token]
+
+
+async def test_a_lease_that_is_shorter_than_the_settings_say_is_kept(
+    database: Database, claims: Claims, move: Clock
+) -> None:
+    """Another replica has changed them, and where nobody listens nobody is told."""
+    database.lease_seconds = 2
+    member, [token] = await leased(database, claims, 0)
+    await member.idle()
+    assert database.extended == []
+    move(0.7)
+    await member.idle()
+    assert database.extended == [token]
+
+
+async def test_a_beat_that_read_the_settings_before_they_changed_puts_nothing_off(
+    database: Database, claims: Claims, move: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = Member(database, claims)
+    await member.idle()
+    read, may_answer = database.get_subscription, asyncio.Event()
+    with monkeypatch.context() as slow:
+
+        async def held(topic: str, group: str) -> Subscription:
+            slow.undo()
+            await may_answer.wait()
+            return await read(topic, group)
+
+        slow.setattr(database, "get_subscription", held)
+        move(10)
+        await member.idle()
+    database.lease_seconds, database.ready = 2, [0]
+    line_of(claims).wake()
+    token = await member.get()
+    may_answer.set()
+    await member.idle()
+    assert database.extended == [token]
+    move(0.7)
+    await member.idle()
+    assert database.extended == [token, token]
 
 
 async def test_members_share_the_question_what_their_group_is_set_to_now(
