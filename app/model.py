@@ -196,7 +196,8 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     """What a claim gave. `due_seconds`: after so long there may be something, without anybody's doing.
 
     `skipped` events were lost to retention, `lost` of them while the group was DEAD. `busy`: somebody else
-    was at work, so that asking again at once is worth it.
+    was at work, so that asking again at once is worth it. `epoch` is that of the logs, where the connection
+    may have come to lead to others; else None.
     """
 
     subscription_id: SubscriptionId
@@ -208,6 +209,7 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     due_seconds: float | None
     busy: bool
     replayed: bool
+    epoch: str | None = None
 
 
 class Settled(NamedTuple):

@@ -29,6 +29,7 @@ select c.subscription_id, c.status, c.ack_status, c.lease, c.partition_id, c.ite
 extract(epoch from c.expires_at - gapless.clock())::float8 as seconds_left, \
 c.skipped, c.lost, extract(epoch from c.due_at - gapless.clock())::float8 as due_seconds, c.busy, \
 c.replayed, \
+(select gapless.epoch() where $10) as epoch, \
 current_setting('gapless.noted_acked', true) as acked, \
 current_setting('gapless.noted_expired_leases', true) as expired_leases, \
 current_setting('gapless.noted_expired', true) as expired, \
@@ -202,6 +203,7 @@ class GroupStore(Calls):
                     [claim.ack for claim in claims],
                     [claim.request_id for claim in claims],
                     partitions,
+                    self._pool.pooled,
                 )
             except UNREACHABLE:
                 lost = True

@@ -207,6 +207,11 @@ class Pool:
     def max_size(self) -> int:
         return int(self._pool.get_max_size())
 
+    @property
+    def pooled(self) -> bool:
+        """Whether a connection may lead to another server by now without having been made anew."""
+        return self._pooled
+
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
         since = time.perf_counter()

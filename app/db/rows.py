@@ -110,6 +110,7 @@ def claimed_of(row: asyncpg.Record) -> Claimed:
         due_seconds=row["due_seconds"],
         busy=row["busy"],
         replayed=row["replayed"],
+        epoch=row["epoch"],
     )
 
 

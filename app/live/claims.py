@@ -344,11 +344,13 @@ class Claims:
         lease = claimed.lease
         assert lease is not None  # nosec B101
         try:
-            epoch = await self._inspector.epoch()
+            epoch = claimed.epoch or await self._inspector.epoch()
             if epoch != self._epoch:
                 # Offsets may name other events now, and the group another topic's.
                 self._epoch = epoch
                 self.forget()
+                if epoch != self._inspector.known:
+                    self._inspector.suspect_all()
             known = await self.directory.confirm(topic, group, claimed.subscription_id)
             if known is None:
                 return None

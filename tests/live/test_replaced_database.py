@@ -1,6 +1,8 @@
 """The database becomes another one under a running service: what it knows of the one before is worthless."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -11,11 +13,13 @@ from app.live import inspector
 from app.live.hub import Hub
 from app.model import ClaimOptions
 from app.settings import Settings
-from tests.live.conftest import StartLive
+from tests.live.conftest import Live, StartLive, running
+from tests.support import pgbouncer
 from tests.support.databases import Databases, database_name
 from tests.support.group_calls import create_group
 from tests.support.log import create_topic, publish, value
 from tests.support.reads import counted_reads
+from tests.support.wait import PATIENCE_SECONDS
 
 OPTIONS = ClaimOptions(member="m", max_events=10, max_bytes=1_000_000)
 
@@ -41,6 +45,23 @@ async def claimed(hub: Hub) -> list[bytes]:
     hub.claims.release_later(delivery.claimed.lease.token)
     await hub.claims.settle()
     return [item.partition(b'"data":')[2] for item in delivery.items]
+
+
+@asynccontextmanager
+async def pooled_live(dsn: str) -> AsyncIterator[Live]:
+    """Nobody listens, and no connection is new once it began, as a pooler keeps those of its clients open."""
+    settings = Settings(
+        database_url=dsn,
+        pooled=True,
+        pool_min=2,
+        pool_max=2,
+        poll_seconds=3600,
+        acquire_seconds=PATIENCE_SECONDS,
+    )
+    pool = await Pool.open(dsn, settings)
+    async with running(Live(pool, settings)) as live:
+        yield live
+    await pool.close()
 
 
 async def take_place(server: EmbeddedServer, of: str, new: str) -> None:
@@ -100,6 +121,42 @@ async def test_a_restore_that_ends_no_connection_is_noticed_in_time_though_nobod
     await connection.execute("update gapless.event set data = '3'")
     await value(connection, "renew_epoch")
     assert await claimed(live.hub) == [b"3}", b"3}"]
+
+
+async def test_a_claim_over_a_connection_that_leads_to_other_logs_by_now_is_answered_their_events(
+    dsn: str, connection: asyncpg.Connection
+) -> None:
+    await fill(connection, "1", "2")
+    async with pooled_live(dsn) as live:
+        with counted_reads(live.hub.claims.cache) as reads:
+            assert await claimed(live.hub) == [b"1}", b"2}"]
+            assert await claimed(live.hub) == [b"1}", b"2}"]
+            assert reads.count == 1
+            await connection.execute("update gapless.event set data = '3'")
+            await value(connection, "renew_epoch")
+            assert await claimed(live.hub) == [b"3}", b"3}"]
+
+
+@pytest.mark.parametrize("program", pgbouncer.INSTALLED)
+async def test_a_claim_after_a_failover_behind_a_pooler_is_answered_the_events_that_took_their_places(
+    program: Path,
+    databases: Databases,
+    dsn: str,
+    promoted: str,
+    connection: asyncpg.Connection,
+    tmp_path: Path,
+) -> None:
+    await fill(connection, "1", "2")
+    other = await asyncpg.connect(promoted)
+    await fill(other, "3", "4")
+    await other.close()
+    async with (
+        pgbouncer.transaction_pooler(program, databases.server, dsn, tmp_path) as through,
+        pooled_live(through) as live,
+    ):
+        assert await claimed(live.hub) == [b"1}", b"2}"]
+        await take_place(databases.server, dsn, promoted)
+        assert await claimed(live.hub) == [b"3}", b"4}"]
 
 
 async def test_connections_that_lead_to_the_same_database_forget_nothing(dsn: str) -> None:
