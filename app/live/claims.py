@@ -22,7 +22,8 @@ from app.live.ended_leases import EndedLeases
 from app.live.event_cache import EventCache
 from app.live.inspector import Inspector
 from app.live.line import NEVER_SEEN, Line, Place
-from app.live.protocols import Groups, LogReader
+from app.live.lookup import Lookup
+from app.live.protocols import Groups
 from app.live.sharing import Shared
 from app.live.taken import Taken
 from app.live.turns import Turns
@@ -77,7 +78,7 @@ class _Waited:
 class Claims:
     def __init__(
         self,
-        store: LogReader,
+        lookup: Lookup,
         groups: Groups,
         watchlist: Watchlist,
         inspector: Inspector,
@@ -96,7 +97,7 @@ class Claims:
             lambda name: groups.get_subscription(*name)
         )
         """As they are now, by the names of topic and group."""
-        self._store = store
+        self._lookup = lookup
         self._groups = groups
         self._watchlist = watchlist
         self._inspector = inspector
@@ -388,13 +389,12 @@ class Claims:
         async with group.watching:
             if group.is_woken:
                 return
-            found = await self._store.get_topic(topic)
-            bounds = await self._store.bounds(topic, None)
-            watched = self._watchlist.watch(found)
-            self._inspector.suspect(found.topic_id)
+            found = await self._lookup.state(topic)
+            watched = self._watchlist.watch(found.topic)
+            self._inspector.suspect(found.topic.topic_id)
             group.watched = watched
             group.line.most_asking = min(watched.topic.partitions, MAX_ASKING)
-            watched.add_line(group.line, [one.tip for one in bounds], self.cache.put)
+            watched.add_line(group.line, found.tips, self.cache.put)
 
     def _leave(self, group: _Waited) -> None:
         """Forget a line some time after the last one left it."""

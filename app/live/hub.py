@@ -63,7 +63,7 @@ class Hub:
             metrics,
         )
         self.claims = Claims(
-            store,
+            lookup,
             groups,
             self._watchlist,
             self._inspector,

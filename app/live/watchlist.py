@@ -59,6 +59,10 @@ class Watchlist:
     def watch(self, topic: Topic) -> Watched:
         """The caller adds a reader to it before it awaits anything, and calls `left` when that is gone."""
         watched = self._topics.get(topic.topic_id)
+        if watched is not None and watched.topic.partitions != topic.partitions:
+            # They never change: it is of another database, which nobody has noticed.
+            self.close(watched, Fate.REPLACED)
+            watched = None
         if watched is None:
             watched = Watched(topic, self.read)
             self._topics[topic.topic_id] = self._names[topic.name] = watched

@@ -18,6 +18,7 @@ from app.live.group_follow import GroupFollow, GroupFrames
 from app.live.held_leases import HeldLeases
 from app.live.inspector import Inspector
 from app.live.line import Line, Place
+from app.live.lookup import Lookup
 from app.live.protocols import Frames, Groups, LogReader
 from app.live.rates import ClaimRate, Rates
 from app.live.watchlist import Watchlist
@@ -244,7 +245,7 @@ def claims_of(database: Database) -> Claims:
     watchlist = Watchlist(cast(Frames, None), ring_max_events=1, ring_max_bytes=1)
     store = cast(LogReader, database)
     return Claims(
-        store,
+        Lookup(store),
         cast(Groups, database),
         watchlist,
         Inspector(store, watchlist),

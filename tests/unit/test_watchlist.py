@@ -35,6 +35,14 @@ def test_all_rings_together_hold_no_more_than_they_may_however_many_there_are(wa
         assert MAX_BYTES / 4 / 2 <= _held(watchlist) <= MAX_BYTES
 
 
+def test_a_topic_of_another_database_makes_room_for_the_one_that_has_its_number_now(
+    watchlist: Watchlist,
+) -> None:
+    before, now = watchlist.watch(topic(partitions=2)), watchlist.watch(topic(partitions=3))
+    assert (before.fate, now.fate, len(now.cursors)) == (Fate.REPLACED, Fate.ALIVE, 3)
+    assert watchlist.by_id(now.topic.topic_id) is watchlist.by_name(now.topic.name) is now
+
+
 def test_a_ring_keeps_its_newest_event_whatever_its_share_is(watchlist: Watchlist) -> None:
     for _ in range(1_000):
         _fill(watchlist, followed(watchlist))
