@@ -89,8 +89,8 @@ async def opens(client: httpx.AsyncClient, path: str, headers: dict[str, str] | 
 @pytest.mark.parametrize(
     "path", ["/v1/topics/orders/stream", "/v1/stream", "/v1/topics", "/v1/session", "/readyz", "/"]
 )
-async def test_s85_a_token_in_a_url_is_refused(shared: Shared, path: str, name: str) -> None:
-    """6.2-10, with valid credentials beside it and without."""
+async def test_10_s85_a_token_in_a_url_is_refused(shared: Shared, path: str, name: str) -> None:
+    """With valid credentials beside it and without."""
     admin, _ = shared
     token = admin.headers["authorization"].removeprefix("Bearer ")
     for headers in ({}, {"Authorization": ""}):
@@ -99,17 +99,16 @@ async def test_s85_a_token_in_a_url_is_refused(shared: Shared, path: str, name: 
         problem(answer, 400, "token_in_query")
 
 
-async def test_s85_a_token_in_the_query_is_refused_without_authentication_too(
+async def test_10_s85_a_token_in_the_query_is_refused_without_authentication_too(
     client: httpx.AsyncClient,
 ) -> None:
     await client.put("/v1/topics/orders")
     problem(await client.get("/v1/topics/orders/stream?token=x"), 400, "token_in_query")
 
 
-async def test_s85_a_ticket_opens_one_stream_of_its_topics_once(
+async def test_10_s85_a_ticket_opens_one_stream_of_its_topics_once(
     admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
-    """6.2-10"""
     paths = {
         "/v1/topics/orders/stream?": 200,
         "/v1/stream?topic=orders&": 200,
@@ -126,10 +125,9 @@ async def test_s85_a_ticket_opens_one_stream_of_its_topics_once(
         problem(await anybody.get(f"/v1/topics/orders/stream?ticket={one}"), 401, "unauthorized")
 
 
-async def test_s85_a_ticket_for_a_group_is_for_this_group(
+async def test_10_s85_a_ticket_for_a_group_is_for_this_group(
     admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
-    """6.2-10"""
     await admin.put("/v1/topics/orders/subscriptions/other")
     paths = {
         "/v1/topics/orders/subscriptions/billing/stream?member=m&": 200,
@@ -142,10 +140,9 @@ async def test_s85_a_ticket_for_a_group_is_for_this_group(
         assert await opens(anybody, f"{path}ticket={one}") == status, path
 
 
-async def test_s85_a_late_ticket_and_one_of_a_revoked_key_open_nothing(
+async def test_10_s85_a_late_ticket_and_one_of_a_revoked_key_open_nothing(
     clock: Clock, keys: Keys, admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
-    """6.2-10"""
     late = await ticket(admin, topics=["orders"])
     in_time = await ticket(admin, topics=["orders"])
     await clock.move(timedelta(seconds=TICKET_SECONDS - 100))
@@ -162,7 +159,7 @@ async def test_s85_a_late_ticket_and_one_of_a_revoked_key_open_nothing(
 async def test_a_ticket_is_good_for_streams_only(
     admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
-    """6.2-10: nor does it get itself a successor."""
+    """Nor does it get itself a successor."""
     one = await ticket(admin, topics=["orders"])
     for method, path in (
         ("GET", "/v1/topics/orders"),
@@ -269,9 +266,9 @@ async def test_s85_no_log_holds_a_token_a_cookie_or_a_ticket(start_process: Star
         "https://app.example, https://app.example",
         "",
     ],
-    ids="6.2-11 {}".format,
+    ids=repr,
 )
-async def test_an_origin_that_is_not_named_exactly_gets_nothing(shared: Shared, origin: str) -> None:
+async def test_11_an_origin_that_is_not_named_exactly_gets_nothing(shared: Shared, origin: str) -> None:
     admin, _ = shared
     cookie = await _log_in(admin)
     for method in ("GET", "OPTIONS", "PUT"):
@@ -284,8 +281,7 @@ async def test_an_origin_that_is_not_named_exactly_gets_nothing(shared: Shared, 
         assert "Origin" in answer.headers["vary"]
 
 
-async def test_a_named_origin_reads_answers_with_a_token_and_never_with_a_cookie(shared: Shared) -> None:
-    """6.2-11"""
+async def test_11_a_named_origin_reads_answers_with_a_token_and_never_with_a_cookie(shared: Shared) -> None:
     admin, anybody = shared
     answer = await admin.get("/v1/topics/orders", headers={"Origin": ALLOWED})
     assert answer.status_code == 200
@@ -304,8 +300,7 @@ async def test_a_named_origin_reads_answers_with_a_token_and_never_with_a_cookie
 
 
 @pytest.mark.parametrize("path", ["/v1/topics/orders", "/v1/topics/absent", "/v1/stream", "/nowhere"])
-async def test_a_preflight_of_a_named_origin_passes_without_credentials(shared: Shared, path: str) -> None:
-    """6.2-11"""
+async def test_11_a_preflight_of_a_named_origin_passes_without_credentials(shared: Shared, path: str) -> None:
     _, anybody = shared
     answer = await anybody.options(
         path,
@@ -342,10 +337,9 @@ async def _log_in(client: httpx.AsyncClient, token: str | None = None) -> dict[s
     return {"Cookie": value, "X-CSRF-Token": answer.json()["csrf_token"]}
 
 
-async def test_a_token_is_exchanged_for_a_cookie_that_only_this_service_gets_back(
+async def test_12_a_token_is_exchanged_for_a_cookie_that_only_this_service_gets_back(
     admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
-    """6.2-12"""
     token = admin.headers["authorization"].removeprefix("Bearer ")
     answer = await anybody.post("/v1/session", json={"token": token})
     cookie, *rules = answer.headers["set-cookie"].split("; ")
@@ -388,10 +382,8 @@ FORGERIES: list[tuple[str, dict[str, str | None]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "forged", [case[1] for case in FORGERIES], ids=[f"6.2-12 {case[0]}" for case in FORGERIES]
-)
-async def test_a_change_by_cookie_that_may_come_from_elsewhere_is_refused(
+@pytest.mark.parametrize("forged", [case[1] for case in FORGERIES], ids=[case[0] for case in FORGERIES])
+async def test_12_a_change_by_cookie_that_may_come_from_elsewhere_is_refused(
     shared: Shared, forged: dict[str, str | None]
 ) -> None:
     admin, anybody = shared
@@ -407,10 +399,10 @@ async def test_a_change_by_cookie_that_may_come_from_elsewhere_is_refused(
     assert (await anybody.get("/v1/session", headers=session)).status_code == 200
 
 
-async def test_a_change_by_cookie_from_the_page_itself_passes(
+async def test_12_a_change_by_cookie_from_the_page_itself_passes(
     guarded: ThreadService, admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
-    """6.2-12, the other side."""
+    """The other side: so that the refusals are not of everything."""
     session = await _log_in(admin)
     for more in (
         {},
@@ -426,10 +418,10 @@ async def test_a_change_by_cookie_from_the_page_itself_passes(
     assert audit[-1]["actor"] == "key:admin"
 
 
-async def test_a_stream_by_cookie_is_for_pages_of_this_service(
+async def test_12_a_stream_by_cookie_is_for_pages_of_this_service(
     guarded: ThreadService, admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
-    """6.2-12: it needs no CSRF token, which an EventSource could not send."""
+    """It needs no CSRF token, which an EventSource could not send."""
     cookie = {"Cookie": (await _log_in(admin))["Cookie"]}
     path = "/v1/topics/orders/stream"
     for more in ({}, {"Origin": guarded.base_url}, {"Sec-Fetch-Site": "same-origin"}):
@@ -443,8 +435,7 @@ async def test_a_stream_by_cookie_is_for_pages_of_this_service(
         problem(await anybody.get(path, headers={**cookie, **more}), 403, "csrf_refused")
 
 
-async def test_nobody_is_logged_in_by_another_site(shared: Shared) -> None:
-    """6.2-12"""
+async def test_12_nobody_is_logged_in_by_another_site(shared: Shared) -> None:
     admin, anybody = shared
     token = admin.headers["authorization"].removeprefix("Bearer ")
     for headers in (

@@ -114,8 +114,8 @@ async def last_message(stream: SseClient) -> Message:
     return messages[-1]
 
 
-@pytest.mark.parametrize("how", WAYS, ids="6.2-13 {}".format)
-async def test_all_that_goes_on_ends_soon(world: World, how: str) -> None:
+@pytest.mark.parametrize("how", WAYS)
+async def test_13_all_that_goes_on_ends_soon(world: World, how: str) -> None:
     headers, end = await world.caller(how)
 
     async def follow(path: str) -> str:

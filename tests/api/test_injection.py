@@ -1,6 +1,6 @@
 """Text of callers stays text: in frames, headers, statements and log lines.
 
-Case 21 is in tests/browser/test_injection_page.py; 22 is what `make lint` asks bandit.
+Case 21 is in tests/browser/test_injection_page.py, 22 in tests/unit/test_evaluation.py.
 """
 
 import asyncio
@@ -294,7 +294,9 @@ async def test_16_a_filter_matches_its_text_literally_and_at_once(
 
 
 async def test_18_a_pattern_of_many_stars_is_answered_at_once(http: httpx.AsyncClient, topic: str) -> None:
-    """There is no other pattern than a name with a `*` at its end: nothing to backtrack in."""
+    """There is no other pattern than a name with a `*` at its end, and no jsonpath with a `like_regex`:
+    nothing to backtrack in.
+    """
     group = await Group(http, topic).create()
     for pattern in ("*" * 1_000, "a*" * 500 + "b", "(a|a)*b", "(.*){1,32000}", "x{1,255}{1,255}", "(", "[a-"):
         asked = partial(group.raw, "GET", "/dead-letters", params={"type": pattern})

@@ -74,7 +74,7 @@ def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield Secured(server, port, authority, stranger)
 
 
-async def test_case_36_every_connection_of_the_service_is_verified_and_encrypted(secured: Secured) -> None:
+async def test_36_every_connection_of_the_service_is_verified_and_encrypted(secured: Secured) -> None:
     await migrate(secured.dsn())
     observer = await asyncpg.connect(secured.server.dsn)
     async with ProcessService({"database_url": secured.dsn()}) as service, api_of(service.base_url) as api:
@@ -100,18 +100,18 @@ async def test_case_36_every_connection_of_the_service_is_verified_and_encrypted
     await observer.close()
 
 
-async def test_case_36_a_wrong_host_name_is_refused(secured: Secured) -> None:
+async def test_36_a_wrong_host_name_is_refused(secured: Secured) -> None:
     with pytest.raises(DatabaseUnavailable, match="certificate"):
         await Pool.open(secured.dsn("127.0.0.1"), Settings())
     with pytest.raises(DatabaseUnavailable, match="certificate"):
         await migrate(secured.dsn("127.0.0.1"))
 
 
-async def test_case_36_a_certificate_of_somebody_else_is_refused(secured: Secured) -> None:
+async def test_36_a_certificate_of_somebody_else_is_refused(secured: Secured) -> None:
     with pytest.raises(DatabaseUnavailable, match="certificate"):
         await Pool.open(secured.dsn(authority=secured.stranger), Settings())
 
 
-async def test_case_36_a_server_that_wants_tls_refuses_a_plain_connection(secured: Secured) -> None:
+async def test_36_a_server_that_wants_tls_refuses_a_plain_connection(secured: Secured) -> None:
     with pytest.raises(DatabaseUnavailable, match="no encryption"):
         await Pool.open(f"postgresql://postgres@{HOST}:{secured.port}/postgres?sslmode=disable", Settings())

@@ -37,7 +37,7 @@ async def exchange(service: ProcessService, request: bytes) -> None:
     await writer.wait_closed()
 
 
-async def test_r19_what_clients_send_stays_one_escaped_line(start_process: StartProcess) -> None:
+async def test_19_what_clients_send_stays_one_escaped_line(start_process: StartProcess) -> None:
     service = await start_process(access_log=True)
     async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         assert (await client.put("/v1/topics/t")).status_code == 201
@@ -102,9 +102,7 @@ async def test_every_line_of_a_process_that_meets_trouble_is_json(
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-async def test_r35_whoever_reads_the_log_cannot_settle_a_lease(
-    start_process: StartProcess, form: str
-) -> None:
+async def test_35_whoever_reads_the_log_cannot_settle_a_lease(start_process: StartProcess, form: str) -> None:
     service = await start_process(access_log=True, log_format=form)
     async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         assert (await client.put("/v1/topics/t")).status_code == 201
@@ -127,7 +125,7 @@ async def test_text_is_for_terminals_or_who_asks_for_it(start_process: StartProc
     assert not records(service)
 
 
-async def test_r35_no_secret_is_in_the_log_the_process_list_the_metrics_or_an_answer(
+async def test_35_no_secret_is_in_the_log_the_process_list_the_metrics_or_an_answer(
     dsn: str, connection: asyncpg.Connection
 ) -> None:
     name = f"secretive_{await connection.fetchval('select pg_backend_pid()')}"

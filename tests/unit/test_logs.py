@@ -71,7 +71,7 @@ def test_json_is_the_default_where_nobody_looks(out: io.StringIO) -> None:
 
 @pytest.mark.parametrize("value", NASTY, ids=range(len(NASTY)))
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_r19_no_value_ends_a_line_or_reaches_a_terminal(out: io.StringIO, form: Any, value: str) -> None:
+def test_19_no_value_ends_a_line_or_reaches_a_terminal(out: io.StringIO, form: Any, value: str) -> None:
     configure(form, out=out)
     structlog.get_logger().info("request", topic=value, nested={"deep": [value]}, **{f"k{value}": 1})
     text = out.getvalue()
@@ -85,7 +85,7 @@ def test_r19_no_value_ends_a_line_or_reaches_a_terminal(out: io.StringIO, form: 
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_r19_values_are_cut_at_a_kilobyte(out: io.StringIO, form: Any) -> None:
+def test_19_values_are_cut_at_a_kilobyte(out: io.StringIO, form: Any) -> None:
     configure(form, out=out)
     big = "x" * 1024 * 1024
     structlog.get_logger().info(
@@ -99,7 +99,7 @@ def test_r19_values_are_cut_at_a_kilobyte(out: io.StringIO, form: Any) -> None:
         assert len(record["many"]) == 50
 
 
-def test_r35_secrets_are_masked_wherever_they_are(out: io.StringIO) -> None:
+def test_35_secrets_are_masked_wherever_they_are(out: io.StringIO) -> None:
     configure("json", out=out)
     structlog.get_logger().warning(
         "failed",
@@ -116,7 +116,7 @@ def test_r35_secrets_are_masked_wherever_they_are(out: io.StringIO) -> None:
 
 @pytest.mark.parametrize("form", ["json", "text"])
 @pytest.mark.parametrize("dot", [".", "%2e", "%2E"])
-def test_r35_the_token_of_a_lease_is_masked_in_a_path(out: io.StringIO, form: Any, dot: str) -> None:
+def test_35_the_token_of_a_lease_is_masked_in_a_path(out: io.StringIO, form: Any, dot: str) -> None:
     configure(form, out=out)
     secret = "5f0c1f1e2a3b4c5d" * 2
     lease = dot.join(("v1", "3", "0", "17", ""))
@@ -125,7 +125,7 @@ def test_r35_the_token_of_a_lease_is_masked_in_a_path(out: io.StringIO, form: An
     assert f"/v1/topics/t/subscriptions/g/leases/{lease}***/ack" in out.getvalue()
 
 
-def test_r35_an_exception_says_where_and_what_but_quotes_no_value(out: io.StringIO) -> None:
+def test_35_an_exception_says_where_and_what_but_quotes_no_value(out: io.StringIO) -> None:
     configure("json", out=out)
 
     def parse(secret: str) -> int:
