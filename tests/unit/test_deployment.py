@@ -19,6 +19,7 @@ from app.api.problem_types import problem_types
 from app.cli.worker import end_seconds
 from app.settings import Settings
 from tests.support.ports import free_port
+from tests.support.programs import installed
 from tests.support.service import ThreadService
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,8 +34,8 @@ ANNOUNCED = "tcp://10.96.0.12:8080"
 """What GAPLESS_PORT is in a pod beside a Kubernetes Service called gapless."""
 
 
-def _installed(name: str) -> list[str]:
-    """For `pytest.mark.parametrize`: of the environment or the system, empty without."""
+def _if_there(name: str) -> list[str]:
+    """What `.ci/run` does not install itself: of the environment or the system, left out without."""
     found = shutil.which(name, path=f"{Path(sys.executable).parent}:/usr/bin:/usr/local/bin")
     return [found] if found else []
 
@@ -44,7 +45,7 @@ def _run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[
 
 
 def _with_compose() -> list[str]:
-    return [docker for docker in _installed("docker") if not _run(docker, "compose", "version").returncode]
+    return [docker for docker in _if_there("docker") if not _run(docker, "compose", "version").returncode]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def compose() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("hadolint", _installed("hadolint"))
+@pytest.mark.parametrize("hadolint", _if_there("hadolint"))
 def test_the_dockerfile_is_clean(hadolint: str) -> None:
     said = _run(hadolint, "--no-color", DOCKER / "Dockerfile")
     assert (said.returncode, said.stdout) == (0, "")
@@ -218,7 +219,7 @@ def test_both_proxies_and_prometheus_know_the_replicas_of_compose(compose: dict[
     assert job["static_configs"][0]["targets"] == [f"{name}:8080" for name in named]
 
 
-@pytest.mark.parametrize("caddy", _installed("caddy"))
+@pytest.mark.parametrize("caddy", _if_there("caddy"))
 def test_the_caddyfile_is_valid_and_formatted(caddy: str, tmp_path: Path) -> None:
     file = DOCKER / "Caddyfile"
     home = {"HOME": str(tmp_path), "PATH": "/usr/bin"}
@@ -227,8 +228,8 @@ def test_the_caddyfile_is_valid_and_formatted(caddy: str, tmp_path: Path) -> Non
     assert _run(caddy, "fmt", file, env=home).stdout == file.read_text()
 
 
-@pytest.mark.parametrize("promtool", _installed("promtool"))
-def test_prometheus_accepts_its_files(promtool: str) -> None:
+@pytest.mark.parametrize("promtool", installed("promtool"))
+def test_prometheus_accepts_its_files(promtool: Path) -> None:
     said = _run(promtool, "check", "config", DOCKER / "prometheus" / "prometheus.yml")
     assert said.returncode == 0, said.stderr
 
@@ -260,7 +261,7 @@ def _behind(status: str) -> list[dict[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("promtool", _installed("promtool"))
+@pytest.mark.parametrize("promtool", installed("promtool"))
 @pytest.mark.parametrize(
     ("told", "fires"),
     [
@@ -295,7 +296,7 @@ def _behind(status: str) -> list[dict[str, str]]:
     ],
 )
 def test_alerts_fire_when_they_should(
-    promtool: str, told: list[dict[str, str]], fires: list[str], tmp_path: Path
+    promtool: Path, told: list[dict[str, str]], fires: list[str], tmp_path: Path
 ) -> None:
     firing = {
         "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
@@ -310,7 +311,7 @@ def test_alerts_fire_when_they_should(
     assert said.returncode == 0, said.stdout + said.stderr
 
 
-@pytest.mark.parametrize("analyze", _installed("systemd-analyze"))
+@pytest.mark.parametrize("analyze", _if_there("systemd-analyze"))
 @pytest.mark.parametrize("unit", ["gapless@.service", "gapless-migrate.service"])
 def test_the_systemd_units_expose_little(analyze: str, unit: str) -> None:
     """2.0 of 10 at most; systemd calls that OK, and a unit without any of these settings has 9.6."""
