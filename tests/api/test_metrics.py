@@ -1,6 +1,7 @@
 """What Prometheus is told: counts of what this process did, and gauges of the whole database."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -16,12 +17,13 @@ from app.live.maintenance import CLEANING
 from app.settings import Settings
 from tests.conftest import Connect, StartService
 from tests.support.api import Api, api_of, offset
-from tests.support.clock import Clock
+from tests.support.clock import Clock, SlowClock
 from tests.support.groups import Group, token
+from tests.support.log import held, publish, topic_row
 from tests.support.metrics import Scrape, scrape
 from tests.support.raw import RawStream
 from tests.support.service import ThreadService
-from tests.support.wait import shared, until
+from tests.support.wait import shared, until, until_asleep, until_blocked
 
 TOPIC = "/v1/topics/t"
 
@@ -62,6 +64,30 @@ async def test_publishes_are_counted_by_topic_and_repeated_ones_once(fresh: Api)
 async def test_many_requests_of_one_transaction_are_all_counted(fresh: Api) -> None:
     await asyncio.gather(*(fresh.publish(number) for number in range(50)))
     assert (await scrape(fresh.client)).value("published_messages_total") == 50
+
+
+async def test_publishes_behind_a_locked_log_show_as_queued(
+    fresh: Api, connect: Connect, connection: asyncpg.Connection
+) -> None:
+    other = await connect("other")
+    async with held(other):
+        await publish(other, "0")
+        running = asyncio.create_task(fresh.publish(1))
+        await until_blocked(connection, "gapless")
+        waiting = [asyncio.create_task(fresh.publish("x" * 1_000, "x" * 1_000)) for _ in range(3)]
+
+        async def queued() -> Scrape | None:
+            found = await scrape(fresh.client)
+            return found if found.value("publish_queue_events") == 6 else None
+
+        found = await until(queued)
+        assert found is not None
+        assert 6_000 < found.value("publish_queue_bytes") < 12_000
+        assert found.value("publish_pending_requests") == 4
+    await asyncio.gather(running, *waiting)
+    found = await scrape(fresh.client)
+    for name in ("queue_events", "queue_bytes", "pending_requests"):
+        assert found.value(f"publish_{name}") == 0
 
 
 async def test_topics_beyond_the_limit_share_a_name_and_are_left_out_of_the_gauges(
@@ -112,6 +138,32 @@ async def test_what_became_of_deliveries_is_counted_where_it_happened(
 
 
 OUTCOMES = ("acked", "failed", "rejected", "released", "expired")
+
+
+async def test_a_group_is_behind_by_what_it_did_not_ack_and_as_long_as_nobody_claims_it(
+    slow_clock: SlowClock, fresh: Api
+) -> None:
+    group = await Group(fresh.client, TOPIC).create()
+
+    async def told() -> tuple[float, int]:
+        found = await scrape(fresh.client)
+        age = found.value("group_oldest_claimable_age_seconds", topic="t", group="g")
+        return found.value("group_lag_messages", topic="t", group="g"), int(age)
+
+    assert await told() == (0, 0)
+    await fresh.publish(*range(10))
+    await slow_clock.move(timedelta(seconds=100))
+    await fresh.publish(*range(5))
+    assert await told() == (15, 100)
+    await group.ack(token(await group.claim(max_events=4)))
+    assert await told() == (11, 100)
+    lease = token(await group.claim(max_events=6))
+    assert await told() == (11, 0), "those of the second publish are the oldest that nobody has"
+    await slow_clock.move(timedelta(seconds=7))
+    await group.ack(lease)
+    assert await told() == (5, 7)
+    await group.ack(token(await group.claim(max_events=5)))
+    assert await told() == (0, 0)
 
 
 async def test_an_expired_lease_is_counted_once_by_the_replica_that_found_it(
@@ -326,6 +378,48 @@ async def test_a_lost_listener_shows_and_so_does_its_return(
             " where application_name = 'gapless-listener' and datname = current_database()"
         )
         await until(lambda: reconnected(1))
+
+
+async def test_notifications_of_what_is_to_be_read_anyway_are_counted(
+    start_service: StartService, connection: asyncpg.Connection
+) -> None:
+    service = await start_service(poll_seconds=3600)
+    async with api_of(service.base_url) as api:
+        await api.create()
+        topic_id = (await topic_row(connection))["topic_id"]
+        async with api.stream() as stream:
+            await stream.position()
+            await until_asleep(connection)
+            assert (await scrape(api.client)).value("notify_coalesced_total") == 0
+            # In one message, so that nothing is read in between.
+            await connection.execute("select pg_notify('gapless', $1)", f"{topic_id}:0,0,0")
+
+            async def counted() -> float:
+                return (await scrape(api.client)).value("notify_coalesced_total")
+
+            assert await until(counted) == 2
+
+
+async def test_how_late_the_event_loop_was_is_told(service: ThreadService) -> None:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+
+        async def told() -> tuple[float, float]:
+            """How often it was later than a second, and all in all."""
+            found = await scrape(client)
+            name = "event_loop_lag_seconds"
+            in_time = found.value(f"{name}_bucket", le="1.0")
+            return found.value(f"{name}_count") - in_time, found.value(f"{name}_sum")
+
+        often, seconds = await told()
+        assert service.server.loop is not None
+        service.server.loop.call_soon_threadsafe(time.sleep, 1.5)
+
+        async def later() -> bool:
+            return (await told())[0] > often
+
+        await until(later)
+        # It was asked to come a quarter of a second after it was last there.
+        assert (await told())[1] - seconds > 1.2
 
 
 async def test_who_cannot_hear_notifications_tells_of_no_lost_listener(start_service: StartService) -> None:

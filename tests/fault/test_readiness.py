@@ -171,6 +171,21 @@ async def test_where_no_connection_is_left_callers_are_told_to_come_back_and_the
         assert (await probe.client.put("/v1/topics/t")).status_code == 201
 
 
+async def test_a_lost_connection_for_notifications_is_red_although_the_database_answers(
+    databases: Databases, dsn: str
+) -> None:
+    async with FaultProxy(Target(path=databases.server.socket)) as proxy:
+        proxy.refuse()
+        direct = f"postgresql://postgres@127.0.0.1:{proxy.port}/{database_name(dsn)}"
+        async with probed(Settings(database_url=dsn, pooled=True, listen_database_url=direct)) as probe:
+            assert "no connection for notifications" in await probe.red("listener", "database_unavailable")
+            assert (await probe.client.put("/v1/topics/t")).status_code == 201
+            assert "gapless_listener_connected 0.0" in (await probe.client.get("/metrics")).text
+            proxy.heal()
+            assert (await probe.green())["checks"]["listener"] == "ok"
+            assert "gapless_listener_connected 1.0" in (await probe.client.get("/metrics")).text
+
+
 async def test_a_full_disk_is_red_before_it_is_full(tmp_path: Path, postgres_bin: Path | None) -> None:
     settings = Settings(data_dir=tmp_path, postgres_bin=postgres_bin, min_free_bytes=1 << 60)
     async with probed(settings) as probe:

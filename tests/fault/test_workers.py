@@ -26,6 +26,7 @@ from tests.soak.work import Publisher, Reader, create_topic
 from tests.support.api import api_of, offset
 from tests.support.cli import GAPLESS
 from tests.support.databases import Databases, as_service, database_name
+from tests.support.metrics import Scrape, scrape
 from tests.support.processes import is_alive, server_of, stopped, workers_of
 from tests.support.raw import RawStream
 from tests.support.service import ProcessService
@@ -101,6 +102,18 @@ async def test_what_one_worker_stores_the_streams_of_both_bring(lasting: Crew) -
                 await another.publish(number)
         for stream in streams.values():
             assert [offset(m) for m in await stream.take(20)] == list(range(1, 21))
+
+        async def told() -> Scrape | None:
+            """How the other worker stands is written down every second."""
+            found = await scrape(api.client)
+            streams = found.value("sse_connections"), found.value("sse_events_sent_total")
+            return found if streams == (2, 40) else None
+
+        found = await until(told)
+        assert found is not None
+        assert found.value("published_messages_total", topic="t") == 20
+        assert found.value("pool_max_connections") == 2 * Settings().pool_max
+        assert found.value("listener_connected") == found.value("build_info") == 1
 
 
 async def test_each_worker_listens_itself(lasting: Crew, connection: asyncpg.Connection) -> None:
