@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,8 +16,9 @@ import pytest
 
 from app.live.rates import Rates
 from tests.conftest import StartProcess, StartService
-from tests.support.access import Keys, bearer
+from tests.support.access import GUARDED, Keys, bearer
 from tests.support.api import api_of
+from tests.support.effort import effort
 from tests.support.groups import Group
 from tests.support.problems import problem
 from tests.support.rude import Rude
@@ -233,6 +235,97 @@ async def test_28_one_caller_at_its_limit_costs_another_nothing(start_limited: S
         assert of_a == {201: 20, 429: 280}
         assert len(asked) == 20 + 20
         assert (await client.get("/v1/topics/t", headers=a)).json()["bounds"][0]["tip"] == len(asked)
+
+
+class Publisher:
+    """One connection that sends the same batch again and again; cheap, so that the service is timed."""
+
+    def __init__(self, port: int, topic: str, headers: dict[str, str], events: int) -> None:
+        body = json.dumps({"events": [{"data": 1}] * events}).encode()
+        head = [
+            f"POST /v1/topics/{topic}/events HTTP/1.1",
+            "Host: localhost",
+            f"Authorization: {headers['Authorization']}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+        ]
+        self.statuses: Counter[int] = Counter()
+        self._port = port
+        self._request = "\r\n".join([*head, "", ""]).encode() + body
+
+    async def __aenter__(self) -> "Publisher":
+        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._writer.close()
+
+    async def publish(self) -> float:
+        """How many seconds the answer took."""
+        began = time.monotonic()
+        self._writer.write(self._request)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        assert length is not None
+        await self._reader.readexactly(int(length[1]))
+        self.statuses[int(head[9:12])] += 1
+        return time.monotonic() - began
+
+    async def publish_below_the_rate(self) -> list[float]:
+        """How many seconds each answer of a short turn took."""
+        seconds = []
+        for _ in range(TURN_CALLS):
+            seconds.append(await self.publish())
+            await asyncio.sleep(2 / RATE / 3)
+        return seconds
+
+    async def publish_above_it(self, over: asyncio.Event) -> None:
+        while not over.is_set():
+            await self.publish()
+            await asyncio.sleep(0.04)
+
+
+RATE = 400
+TURN_CALLS = 50
+P99_WITHIN = effort(2.0, 1.2)
+"""A few hundred calls tell a flood from none; a fifth more takes thousands to be told from chance."""
+
+
+def p99(seconds: list[float]) -> float:
+    return sorted(seconds)[len(seconds) * 99 // 100]
+
+
+@pytest.mark.timeout(effort(300, 1_800))
+async def test_28_one_caller_at_its_limit_leaves_the_p99_of_another_as_it_was(
+    start_process: StartProcess, keys: Keys
+) -> None:
+    """Timed, in turns so short that whoever else uses the machine disturbs both kinds alike."""
+    service = await start_process(**GUARDED, publish_events_per_second=RATE, burst_seconds=1)
+    a, b = [bearer(await keys.make(name, "admin")) for name in "ab"]
+    async with httpx.AsyncClient(base_url=service.base_url, headers=b, timeout=30) as client:
+        for topic in ("t", "u"):
+            assert (await client.put(f"/v1/topics/{topic}")).status_code == 201
+    quiet: list[float] = []
+    loaded: list[float] = []
+    async with AsyncExitStack() as stack:
+        # A hundred batches of a thousand in a second.
+        flood = [await stack.enter_async_context(Publisher(service.port, "t", a, 1_000)) for _ in range(4)]
+        other = await stack.enter_async_context(Publisher(service.port, "u", b, 1))
+        await other.publish_below_the_rate()
+        for turn in range(1, effort(60, 300)):
+            quiet += await other.publish_below_the_rate()
+            over = asyncio.Event()
+            flooding = [asyncio.create_task(one.publish_above_it(over)) for one in flood]
+            loaded += await other.publish_below_the_rate()
+            over.set()
+            await asyncio.gather(*flooding)
+            if turn >= effort(6, 60) and p99(loaded) <= P99_WITHIN * p99(quiet):
+                break
+    before, meanwhile = p99(quiet), p99(loaded)
+    assert meanwhile <= P99_WITHIN * before, f"{before:.4f} s became {meanwhile:.4f}"
+    assert set(other.statuses) == {201}
+    refused, stored = [sum(one.statuses[status] for one in flood) for status in (429, 201)]
+    assert refused > 20 * stored > 0
 
 
 async def test_28_a_body_beyond_the_rate_is_refused_before_it_is_read(start_limited: StartLimited) -> None:
