@@ -28,6 +28,7 @@ from tests.support.api import Api, api_of
 from tests.support.databases import Databases
 from tests.support.effort import effort
 from tests.support.log import create_topic, publish_many
+from tests.support.metrics import scrape
 from tests.support.problems import problem
 from tests.support.raw import RawStream, connected, connections, request, reset
 from tests.support.rude import Rude, answers
@@ -110,21 +111,26 @@ async def test_23_a_declared_body_over_the_limit_is_refused_before_any_of_it_com
         await rude.until_received(b'"code":"request_too_large"')
 
 
-async def test_23_a_body_without_end_is_cut_at_the_limit_and_little_of_it_is_kept(
-    shipped: ProcessService,
+async def test_23_a_body_without_end_is_cut_at_the_limit_and_no_more_than_that_is_kept(
+    databases: Databases,
 ) -> None:
-    memory = Memory(shipped.pid)
+    """By a process that had no large body before: what one took stays with it, and is taken again."""
     chunk = b"10000\r\n" + b" " * 65_536 + b"\r\n"
-    async with Rude(shipped.port) as rude:
-        await rude.send(f"{POST}Transfer-Encoding: chunked\r\n\r\n".encode())
-        sent = 0
-        began = time.monotonic()
-        while await rude.send(chunk):
-            sent += 1
-            assert time.monotonic() - began < shared(30), "it is read without end"
-        assert await rude.answers_to_end() in ([413], []), rude.received[:200]
-    assert sent > 16 * 16
-    assert memory.grown() < 20 * MIB + 16 * MIB
+    async with running(databases) as service:
+        async with api_of(service.base_url) as api:
+            for number in range(50):
+                await api.publish(number)
+        memory = Memory(service.pid)
+        async with Rude(service.port) as rude:
+            await rude.send(f"{POST}Transfer-Encoding: chunked\r\n\r\n".encode())
+            sent = 0
+            began = time.monotonic()
+            while await rude.send(chunk):
+                sent += 1
+                assert time.monotonic() - began < shared(30), "it is read without end"
+            assert await rude.answers_to_end() in ([413], []), rude.received[:200]
+        assert sent > 16 * 16
+        assert memory.grown() < 20 * MIB
 
 
 async def test_23_a_compressed_body_is_not_taken_however_much_it_would_become(
@@ -367,15 +373,40 @@ def test_26_a_query_of_nothing_but_separators_costs_no_more_than_one_that_may_be
         assert min(took(hostile) for _ in range(9)) < min(took(most) for _ in range(9))
 
 
-async def test_27_clients_that_open_and_vanish_leave_no_stream(shipped: ProcessService) -> None:
+AT_ONCE = 500
+MOST_STREAMS = AT_ONCE + 10
+
+
+async def test_27_clients_that_open_and_vanish_leave_no_stream(databases: Databases) -> None:
+    """Of those that may be open none is taken afterwards, where one that stayed could not be opened again."""
+    path = "/v1/topics/t/stream"
     loop = asyncio.get_running_loop()
-    for _ in range(effort(1_000, 10_000)):
-        client = connected(shipped.port)
-        await loop.sock_sendall(client, request("/v1/topics/t/stream"))
-        reset(client)
-    await until(lambda: not connections(shipped.port))
-    async with RawStream(shipped.port, "/v1/topics/t/stream") as stream:
-        assert stream.status == 200
+    async with (
+        running(databases, max_streams=MOST_STREAMS) as service,
+        api_of(service.base_url) as api,
+        AsyncExitStack() as stack,
+    ):
+
+        async def streams() -> float:
+            return (await scrape(api.client)).value("sse_connections")
+
+        async def none_is_left() -> bool:
+            return len(connections(service.port)) <= 1 and await streams() == 0
+
+        for _ in range(effort(2, 20)):
+            for number in range(AT_ONCE):
+                client = connected(service.port)
+                await loop.sock_sendall(client, request(path))
+                if number % 2:
+                    # This stream has begun.
+                    await loop.sock_recv(client, 1_024)
+                reset(client)
+            await until(none_is_left)
+        for _ in range(MOST_STREAMS):
+            stream = await stack.enter_async_context(RawStream(service.port, path))
+            assert stream.status == 200
+        assert await streams() == MOST_STREAMS
+        problem(await api.client.get(path), 503, "server_full")
 
 
 @pytest.mark.parametrize(
