@@ -95,8 +95,9 @@ class Settings(BaseSettings):
 
     authentication: Literal["off", "on"] = "off"
     """`on` as soon as anything about JWTs is set."""
-    key_refresh_seconds: float = Field(default=5.0, gt=0)
-    """How long a key that was revoked elsewhere may still be taken."""
+    key_refresh_seconds: float = Field(default=5.0, gt=0, le=60)
+    """How long a key that was revoked elsewhere may still be taken. Not bound to `ping_seconds`, which is set
+    for proxies."""
     session_seconds: float = Field(default=43_200.0, gt=0)
     ticket_seconds: float = Field(default=30.0, gt=0, le=300)
     allowed_hosts: Words = []

@@ -13,7 +13,7 @@ from app.db.pool import Pool
 from app.settings import Settings
 from tests.conftest import StartProcess, StartService
 from tests.support.access import GUARDED, Keys, bearer
-from tests.support.clock import Clock
+from tests.support.clock import Clock, SlowClock
 from tests.support.databases import Databases
 from tests.support.problems import problem
 from tests.support.service import PATIENT, ThreadService
@@ -156,7 +156,24 @@ async def test_10_s85_a_late_ticket_and_one_of_a_revoked_key_open_nothing(
     problem(await anybody.get(path), 401, "unauthorized")
 
 
-async def test_a_ticket_is_good_for_streams_only(
+async def test_10_a_ticket_is_good_for_30_seconds_where_nothing_else_is_set(
+    slow_clock: SlowClock, start_guarded: StartService, keys: Keys
+) -> None:
+    service = await start_guarded()
+    headers = bearer(await keys.make("admin", "admin"))
+    async with (
+        httpx.AsyncClient(base_url=service.base_url, timeout=30, headers=headers) as admin,
+        httpx.AsyncClient(base_url=service.base_url, timeout=30) as anybody,
+    ):
+        await _prepare(admin)
+        in_time, late = [await ticket(admin, topics=["orders"]) for _ in range(2)]
+        await slow_clock.move(timedelta(seconds=28))
+        assert await opens(anybody, f"/v1/topics/orders/stream?ticket={in_time}") == 200
+        await slow_clock.move(timedelta(seconds=2))
+        problem(await anybody.get(f"/v1/topics/orders/stream?ticket={late}"), 401, "unauthorized")
+
+
+async def test_10_a_ticket_is_good_for_streams_only(
     admin: httpx.AsyncClient, anybody: httpx.AsyncClient
 ) -> None:
     """Nor does it get itself a successor."""

@@ -15,6 +15,7 @@ from app.api.access import GuardedAccess
 from app.auth.jwt import MAX_TIME
 from app.errors import DatabaseUnavailable
 from app.live.permits import TICK_SECONDS
+from app.settings import Settings
 from tests.conftest import StartService
 from tests.support.access import Keys, bearer
 from tests.support.clock import Clock
@@ -101,6 +102,13 @@ async def world(clock: Clock, start_guarded: StartService, keys: Keys) -> AsyncI
         await there.put("/v1/topics/orders")
         await there.put("/v1/topics/orders/subscriptions/billing", json={"start": "latest"})
         yield World(replicas[0], here, there, keys, clock)
+
+
+async def test_13_the_shipped_times_end_a_stream_within_a_ping_and_as_soon_as_is_told() -> None:
+    shipped = Settings(database_url="postgresql://nowhere")
+    ends = shipped.key_refresh_seconds + TICK_SECONDS
+    assert ends <= shipped.ping_seconds
+    assert ends <= 6, "README.md and docs/DASHBOARDS.md say so"
 
 
 WAYS = ["expiry", "revocation", "log-out", "revocation of the key of a session"]

@@ -122,6 +122,13 @@ def test_settings_of_times_are_positive() -> None:
     assert "ticket_seconds" in refused(ticket_seconds=301)
 
 
+def test_a_revoked_key_is_taken_for_a_minute_more_at_most() -> None:
+    said = refused(key_refresh_seconds=60.1)
+    assert "key_refresh_seconds" in said
+    assert "less than or equal to 60" in said
+    assert Settings(key_refresh_seconds=60).key_refresh_seconds == 60
+
+
 @pytest.mark.parametrize(
     "host",
     [
