@@ -15,7 +15,10 @@ from tests.conftest import StartProcess, StartService
 from tests.support.access import GUARDED, Keys, bearer
 from tests.support.clock import Clock, SlowClock
 from tests.support.databases import Databases
+from tests.support.issuer import Issuer, claims
+from tests.support.issuer import token as jwt_token
 from tests.support.problems import problem
+from tests.support.processes import workers_of
 from tests.support.service import PATIENT, ThreadService
 from tests.support.sse import SseError, open_stream
 from tests.support.wait import until
@@ -233,37 +236,67 @@ async def test_a_ticket_needs_what_its_stream_needs(
         assert answer.status_code == status, (body, answer.text)
 
 
-async def test_s85_no_log_holds_a_token_a_cookie_or_a_ticket(start_process: StartProcess, keys: Keys) -> None:
-    """6.2-10 and 6.5-35: everything is used, wrongly too, and the log of the process searched."""
-    service = await start_process(**GUARDED, access_log=True)
-    token = await keys.make("admin", "admin")
-    secrets = [token]
-    async with httpx.AsyncClient(base_url=service.base_url, headers=bearer(token), timeout=30) as client:
-        await client.put("/v1/topics/orders")
-        one = await ticket(client, topics=["orders"])
-        for _ in range(2):
-            await opens(client, f"/v1/topics/orders/stream?ticket={one}", {"Authorization": ""})
-        await client.get(f"/v1/topics/orders/stream?token={token}")
-        login = await client.post("/v1/session", json={"token": token})
-        cookie = login.headers["set-cookie"].partition(";")[0].partition("=")[2]
-        csrf = login.json()["csrf_token"]
-        by_cookie = {"Authorization": "", "Cookie": f"__Host-gapless={cookie}", "X-CSRF-Token": csrf}
-        async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as browser:
-            del by_cookie["Authorization"]
-            await browser.get("/v1/session", headers=by_cookie)
-            await browser.delete("/v1/session", headers=by_cookie)
-            await opens(browser, f"/v1/topics/orders/stream?ticket={await ticket(client, topics=['orders'])}")
-        made = await client.post("/v1/keys", json={"name": "other", "scopes": ["admin"]})
-        await client.post("/v1/session", content=f'{{"token": "{token}", "x": 1}}')
-        secrets += [one, cookie, csrf, made.json()["token"]]
-        said = (await client.get("/v1/audit")).text + (await client.get("/v1/keys")).text
-        command = Path(f"/proc/{service.pid}/cmdline").read_text()
-    await service.terminate()
-    assert "/v1/topics/orders/stream" in service.output
+async def test_35_s85_nothing_that_proves_who_calls_is_ever_told(
+    start_process: StartProcess, keys: Keys
+) -> None:
+    """Everything is used, wrongly too; then the log, answers and processes are searched."""
+    async with Issuer() as issuer:
+        service = await start_process(**GUARDED, **issuer.settings, access_log=True, workers=2)
+        await until(lambda: len(workers_of(service.pid)) == 2)
+        secrets = [await keys.make("admin", "admin"), jwt_token(claims(scope="admin"))]
+        said = ""
+        async with (
+            httpx.AsyncClient(base_url=service.base_url, timeout=30) as client,
+            httpx.AsyncClient(base_url=service.base_url, timeout=30) as browser,
+        ):
+            for number, token in enumerate(secrets[:]):
+                client.headers.update(bearer(token))
+                assert (await client.put(f"/v1/topics/orders-{number}")).status_code == 201
+                stream = f"/v1/topics/orders-{number}/stream"
+                one = await ticket(client, topics=[f"orders-{number}"])
+                assert await opens(browser, f"{stream}?ticket={one}") == 200
+                login = await browser.post("/v1/session", json={"token": token})
+                cookie = login.headers["set-cookie"].partition(";")[0]
+                csrf = login.json()["csrf_token"]
+                session = {"Cookie": cookie, "X-CSRF-Token": csrf}
+                assert (await browser.get("/v1/session", headers=session)).status_code == 200
+                of_browser = await browser.post(
+                    "/v1/stream-tickets", json={"topics": [f"orders-{number}"]}, headers=session
+                )
+                made = await client.post("/v1/keys", json={"name": f"other-{number}", "scopes": ["admin"]})
+                secrets += [one, cookie.partition("=")[2], csrf]
+                secrets += [of_browser.json()["ticket"], made.json()["token"]]
+                wrong = [
+                    await browser.get(f"{stream}?ticket={one}"),
+                    await browser.get(f"{stream}?token={token}"),
+                    await browser.get("/v1/topics", headers=bearer(f"{token}x")),
+                    await browser.get("/v1/topics", headers=bearer(token[:-4] + "AAAA")),
+                    await browser.get("/v1/topics", headers={"Authorization": f"Basic {token}"}),
+                    await browser.get("/v1/session", headers={"Cookie": f"{cookie}x"}),
+                    await browser.delete("/v1/session", headers={**session, "X-CSRF-Token": f"{csrf}x"}),
+                    await browser.post("/v1/session", content=f'{{"token": "{token}", "x": 1}}'),
+                    await browser.post("/v1/session", json={"token": token, "x": 1}),
+                    await browser.post("/v1/session", json={"token": f"{token}x"}),
+                ]
+                assert all(answer.is_error for answer in wrong)
+                said += "".join(answer.text for answer in wrong)
+                assert (await browser.delete("/v1/session", headers=session)).status_code == 204
+                said += (await browser.get("/v1/session", headers=session)).text
+            for path in ("/v1/audit", "/v1/keys", "/metrics", "/readyz", "/v1/nothing"):
+                said += (await client.get(path)).text
+        assert all(name in said for name in ('"key:admin"', '"jwt:alice"', '"other-1"', "gapless_build_info"))
+        processes = [service.pid, *workers_of(service.pid)]
+        assert len(processes) == 3
+        seen = "".join(
+            Path(f"/proc/{pid}/{file}").read_text() for pid in processes for file in ("cmdline", "environ")
+        )
+        await service.terminate()
+    assert "/v1/topics/orders-1/stream" in service.output
     for secret in secrets:
-        for place in (service.output, said, command):
-            assert secret not in place
-            assert secret[10:30] not in place
+        for part in (secret, secret[10:30], secret[-20:]):
+            assert part not in service.output
+            assert part not in said
+            assert part not in seen
 
 
 # Other origins
