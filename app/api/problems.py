@@ -79,7 +79,8 @@ log = structlog.get_logger(__name__)
 
 
 def status_of(error: GaplessError) -> int:
-    return STATUS[type(error)][0] if type(error) in STATUS else 500
+    known = _known(type(error))
+    return STATUS[known][0] if known in STATUS else 500
 
 
 def is_temporary(error: GaplessError) -> bool:
@@ -89,19 +90,24 @@ def is_temporary(error: GaplessError) -> bool:
 
 def describe(error: GaplessError) -> dict[str, Any]:
     """The members of the problem, also for errors inside a stream that has begun."""
-    status, title = STATUS[type(error)]
+    status, title = STATUS[_known(type(error))]
     extra = {name: value for name, value in error.extra.items() if name not in _RESERVED}
     return _members(error.code, title, status, error.detail) | extra
 
 
 def problem_response(error: GaplessError) -> Response:
-    if type(error) not in STATUS:
+    if _known(type(error)) not in STATUS:
         log.error("unmapped_error", code=error.code, detail=error.detail, exc_info=error)
         return internal_problem(None)
     headers = _when_to_retry(error)
     if isinstance(error, errors.Unauthorized):
         headers = {"WWW-Authenticate": _challenge(error)}
     return _response(describe(error), headers)
+
+
+def _known(kind: type[GaplessError]) -> type[GaplessError]:
+    """The nearest class above it that has a status: code may tell apart what callers need not."""
+    return next((found for found in kind.__mro__ if found in STATUS), kind)
 
 
 def _challenge(error: errors.Unauthorized) -> str:

@@ -89,7 +89,8 @@ class Claims:
         lease_turns: int,
         lease_turn_seconds: float,
     ) -> None:
-        """`lease_turns` is how many calls about leases may use a connection at a time."""
+        """`lease_turns` is how many calls about leases may use a connection at a time, those of one group
+        but for the last one."""
         self.directory = Directory(groups)
         self.cache = cache
         self.ended = EndedLeases(groups)
@@ -108,7 +109,9 @@ class Claims:
         self._batches = ClaimBatches(
             groups, self._order, self.release_later, patience_seconds=patience_seconds
         )
-        self._lease_turns = Turns(lease_turns, patience_seconds, lease_turn_seconds)
+        self._lease_turns = Turns(
+            lease_turns, patience_seconds, lease_turn_seconds, share=max(1, lease_turns - 1)
+        )
         self._epoch = ""
         self._closed = False
         self._background: set[asyncio.Task[None]] = set()
@@ -218,7 +221,7 @@ class Claims:
         LeaseLost for what is no token.
         """
         subscription_id, partition = read_token(token)
-        return self._lease_turns.call(f"{subscription_id}/{partition}")
+        return self._lease_turns.call(f"{subscription_id}/{partition}", subscription_id)
 
     def hold(self, token: str, holder: Holder) -> None:
         """Have somebody told what becomes of this lease here, until `let_go`."""

@@ -5,8 +5,9 @@ Suspects share a few turns, so however many there are, the rest of the connectio
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 from app.errors import LOCKED, DatabaseUnavailable, GaplessError, TopicBusy
 
@@ -16,10 +17,21 @@ class NoTurn(DatabaseUnavailable):
 
 
 class Turns:
-    def __init__(self, turns: int, patience_seconds: float, wait_seconds: float | None = None) -> None:
-        """`turns` calls at a time. A suspect waits `patience_seconds` for one, others `wait_seconds`."""
+    def __init__(
+        self,
+        turns: int,
+        patience_seconds: float,
+        wait_seconds: float | None = None,
+        share: int | None = None,
+    ) -> None:
+        """`turns` calls at a time, and `share` of one party. A suspect waits `patience_seconds` for one,
+        others `wait_seconds`.
+        """
         self._all = asyncio.Semaphore(turns)
         self._wait_seconds = wait_seconds
+        self._share = share
+        self._by_party: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+        """The turns of each party that has or awaits one."""
         self._of_suspects = asyncio.Semaphore(max(1, turns // 3))
         self._patience_seconds = patience_seconds
         self._suspects: set[str] = set()
@@ -28,13 +40,13 @@ class Turns:
         return name in self._suspects
 
     @asynccontextmanager
-    async def call(self, name: str) -> AsyncIterator[None]:
+    async def call(self, name: str, party: Hashable = None) -> AsyncIterator[None]:
         """Wait for a connection's worth of room, and note how the call ended.
 
         Raises TopicBusy when a suspect waits too long, NoTurn when anybody else does.
         """
         try:
-            async with self._turn(name):
+            async with self._turn(name, party):
                 yield
         except DatabaseUnavailable:
             # That says nothing about locks.
@@ -45,9 +57,9 @@ class Turns:
         self._record(name, locked=False)
 
     @asynccontextmanager
-    async def _turn(self, name: str) -> AsyncIterator[None]:
+    async def _turn(self, name: str, party: Hashable) -> AsyncIterator[None]:
         if name not in self._suspects:
-            async with self._one():
+            async with self._one(party):
                 # It may have been found locked while many of its calls queued here.
                 if name not in self._suspects:
                     yield
@@ -58,22 +70,36 @@ class Turns:
         except TimeoutError:
             raise TopicBusy(LOCKED) from None
         try:
-            async with self._one():
+            async with self._one(party):
                 yield
         finally:
             self._of_suspects.release()
 
     @asynccontextmanager
-    async def _one(self) -> AsyncIterator[None]:
+    async def _one(self, party: Hashable) -> AsyncIterator[None]:
+        needed = self._needed(party)
+        taken: list[asyncio.Semaphore] = []
         try:
-            async with asyncio.timeout(self._wait_seconds):
-                await self._all.acquire()
-        except TimeoutError:
-            raise NoTurn("Every connection to the database is busy.") from None
-        try:
+            try:
+                async with asyncio.timeout(self._wait_seconds):
+                    for turns in needed:
+                        await turns.acquire()
+                        taken.append(turns)
+            except TimeoutError:
+                raise NoTurn("Every connection to the database is busy.") from None
             yield
         finally:
-            self._all.release()
+            for turns in taken:
+                turns.release()
+
+    def _needed(self, party: Hashable) -> tuple[asyncio.Semaphore, ...]:
+        """Who waits for a turn of its party keeps none from others meanwhile, so that comes first."""
+        if self._share is None:
+            return (self._all,)
+        own = self._by_party.get(party)
+        if own is None:
+            own = self._by_party[party] = asyncio.Semaphore(self._share)
+        return own, self._all
 
     def _record(self, name: str, *, locked: bool) -> None:
         if locked:

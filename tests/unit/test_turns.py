@@ -14,18 +14,22 @@ class Calls:
     """Calls that have a turn last until the test ends them."""
 
     def __init__(
-        self, turns: int, patience_seconds: float = PATIENCE_SECONDS, wait_seconds: float | None = None
+        self,
+        turns: int,
+        patience_seconds: float = PATIENCE_SECONDS,
+        wait_seconds: float | None = None,
+        share: int | None = None,
     ) -> None:
-        self.turns = Turns(turns, patience_seconds, wait_seconds)
+        self.turns = Turns(turns, patience_seconds, wait_seconds, share)
         self.running: list[tuple[str, asyncio.Future[None]]] = []
 
     @property
     def names(self) -> list[str]:
         return [name for name, outcome in self.running if not outcome.done()]
 
-    async def start(self, name: str, times: int = 1) -> list[asyncio.Task[None]]:
+    async def start(self, name: str, times: int = 1, party: str | None = None) -> list[asyncio.Task[None]]:
         """Under way: each has a turn, or waits for one."""
-        tasks = [asyncio.create_task(self._call(name)) for _ in range(times)]
+        tasks = [asyncio.create_task(self._call(name, party)) for _ in range(times)]
         for _ in range(5):
             await asyncio.sleep(0)
         return tasks
@@ -35,8 +39,8 @@ class Calls:
             if found == name and not outcome.done():
                 outcome.set_exception(TopicBusy("locked")) if locked else outcome.set_result(None)
 
-    async def _call(self, name: str) -> None:
-        async with self.turns.call(name):
+    async def _call(self, name: str, party: str | None) -> None:
+        async with self.turns.call(name, party):
             outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self.running.append((name, outcome))
             await outcome
@@ -98,4 +102,37 @@ async def test_who_waits_for_a_turn_longer_than_anybody_shall_is_told() -> None:
     await first
     (after,) = await calls.start("b")
     calls.end("b", locked=False)
+    await after
+
+
+async def test_one_party_leaves_a_turn_to_the_others() -> None:
+    calls = Calls(turns=3, share=2)
+    many = await calls.start("a/0", 5, party="a") + await calls.start("a/1", 5, party="a")
+    assert calls.names == ["a/0"] * 2
+    (other,) = await calls.start("b/0", party="b")
+    assert calls.names == ["a/0", "a/0", "b/0"]
+    calls.end("b/0", locked=False)
+    await other
+    while not all(task.done() for task in many):
+        await until(lambda: len(calls.names) > 0 or all(task.done() for task in many))
+        assert len(calls.names) <= 2
+        calls.end("a/0", locked=False)
+        calls.end("a/1", locked=False)
+        await asyncio.sleep(0)
+    assert await busy(many) == 0
+
+
+async def test_who_waits_for_a_turn_of_its_party_too_long_is_told_and_keeps_none() -> None:
+    calls = Calls(turns=2, wait_seconds=0.05, share=1)
+    (first,) = await calls.start("a", party="a")
+    for waiting in await calls.start("a", 3, party="a"):
+        with pytest.raises(DatabaseUnavailable):
+            await waiting
+    (other,) = await calls.start("b", party="b")
+    assert calls.names == ["a", "b"]
+    calls.end("a", locked=False)
+    calls.end("b", locked=False)
+    await asyncio.gather(first, other)
+    (after,) = await calls.start("a", party="a")
+    calls.end("a", locked=False)
     await after
