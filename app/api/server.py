@@ -11,6 +11,7 @@ import errno
 import gc
 import logging
 import math
+import resource
 import signal
 import socket
 import threading
@@ -19,6 +20,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
 from typing import Any, cast
 
+import structlog
 import uvicorn
 from fastapi import FastAPI
 
@@ -29,10 +31,14 @@ from app.errors import CannotListen
 from app.settings import Settings
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SPARE_DESCRIPTORS = 256
+"""For whatever is neither a stream nor a connection of the pool: requests, listeners, files, libraries."""
 GC_THRESHOLDS = (20_000, 20, 20)
 # Names and numbers of glibc, <malloc.h>.
 M_TRIM_THRESHOLD, KEPT_BYTES = -1, 16 * 1024 * 1024
 M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 4 * 1024 * 1024
+
+log = structlog.get_logger(__name__)
 
 
 class Server(uvicorn.Server):
@@ -113,6 +119,7 @@ def run(app: FastAPI, listener: socket.socket, started: Callable[[], None], sett
     # Requests and streams leave few cycles behind; with many streams open, looking for them is dear.
     gc.set_threshold(*GC_THRESHOLDS)
     _keep_freed_memory()
+    open_as_many_as_may_be(settings)
     config = uvicorn.Config(
         app,
         lifespan="on",
@@ -140,6 +147,17 @@ def _keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
         mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
+
+
+def open_as_many_as_may_be(settings: Settings) -> None:
+    """The soft limit is for programs that cannot stand many descriptors; it is 1,024 nearly everywhere."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # Some systems allow less than they say.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = settings.max_streams + settings.pool_max + SPARE_DESCRIPTORS
+    if allowed != resource.RLIM_INFINITY and allowed < needed:
+        log.warning("too_few_descriptors", allowed=allowed, needed=needed)
 
 
 @contextmanager
