@@ -13,7 +13,7 @@ from app.api.paging import DEFAULT_PAGE, MAX_PAGE
 from app.api.params import MAX_OFFSET, Query, refuse
 from app.api.routing import JsonResponse, RawRoute
 from app.auth.identity import Identity
-from app.errors import InvalidArgument
+from app.errors import InvalidArgument, InvalidTopicName, TopicNotFound
 
 MAX_NAME = 200
 
@@ -54,7 +54,7 @@ _ENTRY = {
                 {JSON: content(ref(AuditList), last={"entries": [_ENTRY], "next_after": None})},
             )
         },
-        refusals=(InvalidArgument, *DATABASE),
+        refusals=(InvalidArgument, InvalidTopicName, TopicNotFound, *DATABASE),
     ),
 )
 async def list_audit(request: Request) -> Response:

@@ -106,8 +106,8 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.StorageFull("The database has no space left."),
 )
 
-# What any operation that asks the database can answer.
-DATABASE = (errors.TopicBusy, errors.DatabaseUnavailable, errors.SchemaOutdated)
+# What any operation that asks the database can answer; reading takes room too, to sort in.
+DATABASE = (errors.TopicBusy, errors.DatabaseUnavailable, errors.SchemaOutdated, errors.StorageFull)
 ON_GROUP = (
     errors.InvalidTopicName,
     errors.InvalidSubscriptionName,
@@ -116,7 +116,13 @@ ON_GROUP = (
     errors.SubscriptionNotFound,
     *DATABASE,
 )
-JSON_BODY = (errors.InvalidJson, errors.RequestTooLarge, errors.UnsupportedMediaType, errors.InvalidArgument)
+JSON_BODY = (
+    errors.RequestTimeout,
+    errors.InvalidJson,
+    errors.RequestTooLarge,
+    errors.UnsupportedMediaType,
+    errors.InvalidArgument,
+)
 
 
 def in_path(name: str, description: str, schema: Mapping[str, Any], example: Any) -> dict[str, Any]:

@@ -147,7 +147,6 @@ OPERATION = operation(
         errors.TransactionSplit,
         errors.RateLimited,
         errors.Draining,
-        errors.StorageFull,
         *DATABASE,
     ),
 )

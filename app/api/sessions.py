@@ -15,7 +15,7 @@ from app.api.params import no_query
 from app.api.routing import JsonResponse, RawRoute, read_model
 from app.api.wire import format_time
 from app.auth.tokens import hash_token, new_session_token
-from app.errors import CsrfRefused, InvalidArgument, KeyNotFound, Unauthorized
+from app.errors import CsrfRefused, InvalidArgument, IssuerUnavailable, KeyNotFound, Unauthorized
 
 COOKIE_RULES = "Path=/; Secure; HttpOnly; SameSite=Strict"
 
@@ -53,7 +53,7 @@ _OPEN = {"name": "anonymous", "scopes": ["admin"], "expires_at": None, "csrf_tok
                 headers={"Set-Cookie": header_answer("The session.", f"{COOKIE}=gplw_…; {COOKIE_RULES}")},
             )
         },
-        refusals=(*JSON_BODY, Unauthorized, CsrfRefused, *DATABASE),
+        refusals=(*JSON_BODY, Unauthorized, CsrfRefused, IssuerUnavailable, *DATABASE),
     ),
 )
 async def create_session(request: Request) -> Response:
