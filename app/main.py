@@ -14,6 +14,7 @@ from app.api.access import Access, GuardedAccess, OpenAccess
 from app.api.application import Service
 from app.api.decoding import Decoding
 from app.api.deps import Parts
+from app.api.malformed import Malformed
 from app.api.readiness import readiness_checks
 from app.api.server import Server, stop_on_signals
 from app.api.sse import SseFrames
@@ -118,6 +119,7 @@ async def _running(
         checks=readiness_checks(found, pool, store, listener, stopping, background, watch),
         outage=outage,
         exposition=exposition,
+        malformed=Malformed(),
         tracing=tracing,
         stopping=stopping,
     )

@@ -20,9 +20,9 @@ from uvicorn.server import ServerState
 
 from app.api.cors import VARY
 from app.api.cycle import Cycle
+from app.api.deps import Parts
 from app.api.middleware import new_request_id, security_headers
 from app.api.problems import framework_response
-from app.settings import Settings
 
 VERSIONS = ("1.1", "1.0")
 """The parser takes a request line without one for 0.9, which has no headers."""
@@ -81,7 +81,9 @@ class Connection(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._settings: Settings = config.app.state.parts.settings  # type: ignore[union-attr]
+        parts: Parts = config.app.state.parts  # type: ignore[union-attr]
+        self._settings = parts.settings
+        self._malformed = parts.malformed
         self._awaited = _Awaited.HEAD
         self._timed: _Awaited | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -285,7 +287,7 @@ class Connection(HttpToolsProtocol):
                     self._upgrading = False
                     self.parser.feed_data(self._head_without_upgrade())
         except httptools.HttpParserError:
-            self.logger.warning("Invalid HTTP request received.")
+            self._malformed.refused()
             self.send_400_response("")
 
     def _head_without_upgrade(self) -> bytes:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from app.api.access import Access
 from app.api.decoding import Decoding
+from app.api.malformed import Malformed
 from app.db.dead_letters import DeadLetterStore
 from app.db.groups import GroupStore
 from app.db.keys import KeyStore
@@ -45,6 +46,7 @@ class Parts:
     decoding: Decoding
     checks: Checks
     outage: Outage
+    malformed: Malformed
     """Of the database."""
     exposition: Exposition
     tracing: Tracing | None

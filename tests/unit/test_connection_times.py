@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.api.malformed import Malformed
 from app.settings import Settings
 from tests.support.wait import until
 from tests.unit.test_connection_lost import connected
@@ -17,7 +18,7 @@ class Reading:
     """Reads each request to its end, and answers it."""
 
     def __init__(self, settings: Settings) -> None:
-        self.state = SimpleNamespace(parts=SimpleNamespace(settings=settings))
+        self.state = SimpleNamespace(parts=SimpleNamespace(settings=settings, malformed=Malformed()))
         self.received: list[bytes] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
