@@ -98,7 +98,8 @@ class Settings(BaseSettings):
     key_refresh_seconds: float = Field(default=5.0, gt=0, le=60)
     """How long a key that was revoked elsewhere may still be taken. Not bound to `ping_seconds`, which is set
     for proxies."""
-    session_seconds: float = Field(default=43_200.0, gt=0)
+    session_seconds: float = Field(default=43_200.0, gt=0, le=31_622_400)
+    """At most a leap year, as the database has it."""
     ticket_seconds: float = Field(default=30.0, gt=0, le=300)
     allowed_hosts: Words = []
     """Names beside those of the loopback that callers may know the service by; `*.` before one means all
@@ -143,7 +144,8 @@ class Settings(BaseSettings):
 
     ring_max_events: int = Field(default=20_000, gt=0)
     ring_max_bytes: int = Field(default=16 * MIB, gt=0)
-    stream_max_topics: int = Field(default=100, gt=0)
+    stream_max_topics: int = Field(default=100, gt=0, le=1_000)
+    """At most as many as a ticket may be for."""
     max_streams: int = Field(default=10_000, gt=0)
     max_streams_per_token: int = Field(default=100, ge=0)
     """Opened with one API key or JWT; 0 is no limit, as for all limits of callers."""

@@ -129,6 +129,13 @@ def test_a_revoked_key_is_taken_for_a_minute_more_at_most() -> None:
     assert Settings(key_refresh_seconds=60).key_refresh_seconds == 60
 
 
+@pytest.mark.parametrize(("name", "most"), [("session_seconds", 31_622_400), ("stream_max_topics", 1_000)])
+def test_more_than_the_database_takes_is_refused_at_the_start(name: str, most: int) -> None:
+    highest: dict[str, Any] = {name: most}
+    assert getattr(Settings(**highest), name) == most
+    assert f"less than or equal to {most}" in refused(**{name: most + 1})
+
+
 @pytest.mark.parametrize(
     "host",
     [
