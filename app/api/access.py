@@ -161,11 +161,18 @@ class GuardedAccess:
     async def _identify(self, needs: Needs, scope: Scope) -> Identity:
         authorization, cookie = credentials_of(scope)
         if authorization:
-            return await self._authenticator.identify(bearer_token(authorization))
+            token = bearer_token(authorization)
+            if token.startswith(SESSION_PREFIX):
+                # Nobody asks here which page it comes from.
+                raise Unauthorized()
+            return await self._authenticator.identify(token)
         if needs.ticket and scope["method"] == "GET" and (ticket := ticket_of(scope)) is not None:
             return await self._redeemed(ticket, scope)
         if cookie is None:
             raise Unauthorized(given=False)
+        if not cookie.startswith(SESSION_PREFIX):
+            # A key or a JWT would be sent by the browser for longer than a session lasts.
+            raise Unauthorized()
         identity = await self._authenticator.identify(cookie)
         check_origin(scope)
         if scope["method"] not in SAFE_METHODS:

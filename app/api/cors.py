@@ -11,6 +11,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 PREFLIGHT = {
+    # Browsers keep what it says by its own rule.
+    "Cache-Control": "no-store",
     "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
     "Access-Control-Allow-Headers": (
         "Authorization, Content-Type, Accept, Last-Event-ID, Idempotency-Key, If-None-Match, X-CSRF-Token, "

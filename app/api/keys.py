@@ -10,7 +10,7 @@ from app.api.deps import parts
 from app.api.document import DATABASE, JSON, JSON_BODY, answer, content, in_path, operation, ref
 from app.api.paging import asked_page, next_page_token, page_parameters
 from app.api.params import NAME_PATTERN, NAME_RULE, is_name, no_query, refuse
-from app.api.routing import JsonResponse, RawRoute, read_model
+from app.api.routing import JsonResponse, RawRoute, no_content, read_model
 from app.auth.scopes import parse_scopes
 from app.auth.tokens import hash_token, new_token
 from app.errors import InvalidArgument, KeyConflict, KeyNotFound
@@ -128,7 +128,7 @@ async def revoke_key(request: Request) -> Response:
     no_query(request)
     await parts(request).keys.revoke_key(_name(request), actor=actor_of(request))
     await know_at_once(request)
-    return Response(status_code=204)
+    return no_content()
 
 
 def _name(request: Request) -> str:

@@ -82,6 +82,10 @@ def unlisted(allows: str) -> dict[str, Any]:
 
 
 class JsonResponse(Response):
+def no_content(headers: Mapping[str, str] | None = None) -> Response:
+    return Response(status_code=204, headers={"Cache-Control": "no-store", **(headers or {})})
+
+
     """Not to be stored by anybody, unless its headers say otherwise."""
 
     media_type = "application/json"

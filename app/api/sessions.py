@@ -12,7 +12,7 @@ from app.api.credentials import COOKIE, csrf_token, session_cookie
 from app.api.deps import parts
 from app.api.document import DATABASE, JSON, JSON_BODY, answer, content, header_answer, operation, ref
 from app.api.params import no_query
-from app.api.routing import JsonResponse, RawRoute, read_model
+from app.api.routing import JsonResponse, RawRoute, no_content, read_model
 from app.api.wire import format_time
 from app.auth.tokens import hash_token, new_session_token
 from app.errors import CsrfRefused, InvalidArgument, IssuerUnavailable, KeyNotFound, Unauthorized
@@ -125,7 +125,7 @@ async def delete_session(request: Request) -> Response:
     if cookie is not None:
         await parts(request).keys.end_session(hash_token(cookie))
         await know_at_once(request)
-    return Response(status_code=204, headers={"Set-Cookie": f"{COOKIE}=; Max-Age=0; {COOKIE_RULES}"})
+    return no_content({"Set-Cookie": f"{COOKIE}=; Max-Age=0; {COOKIE_RULES}"})
 
 
 def _members(request: Request) -> dict[str, Any]:

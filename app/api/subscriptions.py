@@ -22,7 +22,7 @@ from app.api.group_schemas import (
 )
 from app.api.paging import asked_page, next_page_token, page_parameters
 from app.api.params import group_of, no_query, topic_of
-from app.api.routing import JsonResponse, RawRoute, read_model
+from app.api.routing import JsonResponse, RawRoute, no_content, read_model
 from app.api.wire import format_time
 from app.errors import OffsetTrimmed, SubscriptionConflict
 from app.model import GroupPosition
@@ -257,7 +257,7 @@ async def delete_subscription(request: Request) -> Response:
     known = await here.claims.directory.find(topic, group)
     await here.groups.delete_subscription(topic, group, actor=actor_of(request))
     here.claims.wake(known.subscription_id)
-    return Response(status_code=204)
+    return no_content()
 
 
 def _totals(positions: list[GroupPosition]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from app.api.deps import parts
 from app.api.document import DATABASE, JSON, JSON_BODY, TOPIC, answer, content, operation, ref
 from app.api.paging import asked_page, next_page_token, page_parameters
 from app.api.params import no_query, topic_of
-from app.api.routing import JsonResponse, RawRoute, read_model
+from app.api.routing import JsonResponse, RawRoute, no_content, read_model
 from app.api.schemas import (
     TopicAnswer,
     TopicChanges,
@@ -205,7 +205,7 @@ async def delete_topic(request: Request) -> Response:
     name = topic_of(request)
     no_query(request)
     await parts(request).store.delete_topic(name, actor=actor_of(request))
-    return Response(status_code=204)
+    return no_content()
 
 
 @router.post(
