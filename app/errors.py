@@ -234,13 +234,16 @@ class TooManyStreams(GaplessError):
 
 
 class ServerFull(GaplessError):
-    """This process has as many streams open as it may."""
+    """This process has as many streams open as it may, or holds as many bytes of bodies."""
 
     code = "server_full"
 
 
 class RateLimited(GaplessError):
-    """The caller does this faster than it may; `retry_after` says in how many seconds it may again."""
+    """The caller does this faster, or more of it at a time, than it may.
+
+    `retry_after`, where it is known, says in how many seconds it may again.
+    """
 
     code = "rate_limited"
 

@@ -29,6 +29,7 @@ from app.db.pool import Pool
 from app.db.provision import Provided, provided
 from app.db.store import Store
 from app.errors import DatabaseUnavailable
+from app.live.bodies import Bodies
 from app.live.group_commit import GroupCommit
 from app.live.hub import Hub
 from app.live.maintenance import Maintenance
@@ -91,6 +92,7 @@ async def _running(
     pool.on_replaced(hub.replaced)
     commits = GroupCommit(store, settings, metrics, hub.feed.take)
     tracing = create_tracing(settings.otlp_endpoint)
+    bodies = Bodies(settings)
     stopping = asyncio.Event()
     exposition = Exposition(
         metrics,
@@ -100,7 +102,7 @@ async def _running(
             keep_seconds=settings.metrics_cache_seconds,
             now=asyncio.get_running_loop().time,
         ),
-        partial(_gauges, pool, listener, hub, commits, background),
+        partial(_gauges, pool, listener, hub, commits, bodies, background),
     )
     watch = LoopWatch(metrics, None if settings.metrics_dir is None else exposition.note)
     app.state.parts = Parts(
@@ -114,12 +116,13 @@ async def _running(
         streams=hub.streams,
         claims=hub.claims,
         rates=Rates(settings),
+        bodies=bodies,
         access=access,
         decoding=Decoding(),
+        malformed=Malformed(),
         checks=readiness_checks(found, pool, store, listener, stopping, background, watch),
         outage=outage,
         exposition=exposition,
-        malformed=Malformed(),
         tracing=tracing,
         stopping=stopping,
     )
@@ -170,7 +173,12 @@ async def _drain(commits: GroupCommit, hub: Hub, settings: Settings) -> None:
 
 
 def _gauges(
-    pool: Pool, listener: Listener, hub: Hub, commits: GroupCommit, background: Background
+    pool: Pool,
+    listener: Listener,
+    hub: Hub,
+    commits: GroupCommit,
+    bodies: Bodies,
+    background: Background,
 ) -> dict[str, float]:
     events, size = commits.waiting
     # Where nobody listens, nothing was lost.
@@ -183,6 +191,7 @@ def _gauges(
         "publish_pending_requests": commits.pending,
         "publish_queue_events": events,
         "publish_queue_bytes": size,
+        "publish_body_bytes": bodies.bytes,
         "event_cache_bytes": hub.claims.cache.size,
         "pool_open_connections": pool.size,
         "pool_idle_connections": pool.idle,

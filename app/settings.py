@@ -131,6 +131,9 @@ class Settings(BaseSettings):
 
     max_event_bytes: int = Field(default=MIB, gt=0)
     max_request_bytes: int = Field(default=16 * MIB, gt=0)
+    bodies_max_bytes: int = Field(default=256 * MIB, gt=0)
+    """Of bodies that arrive or are being stored; a caller has a quarter of it at most. Those up to 64 KiB are
+    not counted."""
     max_batch_events: int = Field(default=10_000, gt=0)
 
     commit_max_events: int = Field(default=1_000, gt=0)
@@ -266,6 +269,8 @@ class Settings(BaseSettings):
             raise ValueError("GAPLESS_POOL_MIN is larger than GAPLESS_POOL_MAX")
         if self.max_event_bytes > self.max_request_bytes:
             raise ValueError("GAPLESS_MAX_EVENT_BYTES is larger than GAPLESS_MAX_REQUEST_BYTES")
+        if self.max_request_bytes > self.bodies_max_bytes:
+            raise ValueError("GAPLESS_MAX_REQUEST_BYTES is larger than GAPLESS_BODIES_MAX_BYTES")
         return self
 
 

@@ -14,6 +14,7 @@ from app.db.dead_letters import DeadLetterStore
 from app.db.groups import GroupStore
 from app.db.keys import KeyStore
 from app.db.store import Store
+from app.live.bodies import Bodies
 from app.live.claims import Claims
 from app.live.group_commit import GroupCommit
 from app.live.rates import Rates
@@ -42,11 +43,12 @@ class Parts:
     streams: Streams
     claims: Claims
     rates: Rates
+    bodies: Bodies
     access: Access
     decoding: Decoding
+    malformed: Malformed
     checks: Checks
     outage: Outage
-    malformed: Malformed
     """Of the database."""
     exposition: Exposition
     tracing: Tracing | None

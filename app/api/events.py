@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.authorisation import topic_to_create
+from app.api.body_room import leave_room
 from app.api.calling import caller_of
 from app.api.contents import check_transaction_id
 from app.api.deps import Parts, parts
@@ -20,6 +21,7 @@ from app.api.routing import JsonResponse, RawRoute, read_body
 from app.api.traced import store_events
 from app.api.wire import encode_published
 from app.errors import EventTooLarge, InvalidEvents, TopicNotFound
+from app.live.bodies import SMALL_BYTES
 from app.model import NO_OPTIONS, NewEvent, PublishOptions
 
 OPTIONS = ("transaction_id", "expected_offset", "partition")
@@ -45,22 +47,26 @@ async def publish_events(request: Request) -> Response:
     content = content_of(request.scope["headers"])
     caller = caller_of(request.scope)
     declared = 0 if content is Content.NDJSON else _declared_length(request)
+    if declared > SMALL_BYTES:
+        here.bodies.check(caller, declared)
     here.rates.admit(caller, declared)
     if content is Content.NDJSON:
         return await _publish_lines(request, here, topic, given)
-    body = await read_body(request, here.settings.max_request_bytes)
-    if not declared:
-        here.rates.admit(caller, len(body))
-    transaction_id = given.text("transaction_id")
-    if transaction_id is not None:
-        check_transaction_id(transaction_id)
-    options = _options(request, given, body)
-    events = await _events(request, here, content, body, transaction_id)
-    here.rates.publish(caller, len(events))
     try:
+        body = await read_body(request, here.settings.max_request_bytes, counted=True)
+        if not declared:
+            here.rates.admit(caller, len(body))
+        transaction_id = given.text("transaction_id")
+        if transaction_id is not None:
+            check_transaction_id(transaction_id)
+        options = _options(request, given, body)
+        events = await _events(request, here, content, body, transaction_id)
+        here.rates.publish(caller, len(events))
         published = await store_events(request, here, topic, events, options, len(body))
     except TopicNotFound:
         raise topic_to_create(topic) from None
+    finally:
+        leave_room(request.scope)
     headers = {"Idempotency-Replayed": "true"} if published.replayed else None
     return JsonResponse(encode_published(topic, published), 201, headers)
 

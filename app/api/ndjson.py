@@ -64,12 +64,17 @@ class NdjsonChunks:
 
     def feeds(self, data: bytes, *, final: bool) -> int:
         """How many bytes are decoded at most when this is fed, and everything finished if it is `final`."""
-        size = self._bytes + len(self._partial) + len(data)
+        size = self.held + len(data)
         return size if final or self._is_full(len(self._lines) + data.count(b"\n"), size) else 0
 
     def flushes(self) -> int:
         """The same of a flush."""
         return self._bytes if len(self._lines) > self._open else 0
+
+    @property
+    def held(self) -> int:
+        """How many bytes wait here."""
+        return self._bytes + len(self._partial)
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         *lines, rest = data.split(b"\n")

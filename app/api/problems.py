@@ -56,7 +56,7 @@ STATUS: Mapping[type[GaplessError], tuple[int, str]] = {
     errors.TopicBusy: (503, "The topic is busy"),
     errors.DatabaseUnavailable: (503, "The database is not available"),
     errors.IssuerUnavailable: (503, "The keys of the token's issuer are not available"),
-    errors.ServerFull: (503, "There are too many streams"),
+    errors.ServerFull: (503, "The server is full"),
     errors.Draining: (503, "The server is shutting down"),
     errors.NotReady: (503, "The process is not ready"),
     errors.SchemaOutdated: (503, "The database schema does not fit this version"),

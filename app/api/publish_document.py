@@ -146,6 +146,7 @@ OPERATION = operation(
         errors.IdempotencyConflict,
         errors.TransactionSplit,
         errors.RateLimited,
+        errors.ServerFull,
         errors.Draining,
         *DATABASE,
     ),

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.access import may_go_on, permit_of
+from app.api.body_room import room_of
 from app.api.calling import caller_of
 from app.api.cycle import ACCEPTED
 from app.api.decoding import LONG_BYTES
@@ -26,6 +27,7 @@ from app.api.problems import describe
 from app.api.traced import store_events
 from app.api.wire import NDJSON
 from app.errors import Draining, EmptyBatch, GaplessError, RequestTimeout, Unauthorized
+from app.live.bodies import Room
 from app.model import NO_OPTIONS, Published, PublishOptions
 from app.settings import Settings
 
@@ -50,13 +52,21 @@ class LinesResponse(Response):
 
     media_type = NDJSON
 
-    def __init__(self, reports: AsyncIterator[bytes], *, proxied: bool) -> None:
+    def __init__(self, reports: AsyncIterator[bytes], room: Room, *, proxied: bool) -> None:
+        """`room` is what the body takes, and is given back at the end."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._reports = reports
+        self._room = room
         self._proxied = proxied
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._write(send)
+        finally:
+            self._room.leave()
+
+    async def _write(self, send: Send) -> None:
         held = bytearray()
         if self._proxied:
             async for report in self._reports:
@@ -113,12 +123,20 @@ class LinesPublisher:
         partition = options.get("partition")
         self._partition = None if partition is None else int(partition)
         self._chunks = NdjsonChunks(_limits(here.settings), _chunk_size(here.settings))
+        self._room = room_of(request)
         self._proxied = _is_proxied(request.scope)
         self._pause_seconds: float | None = None
         """How long nothing may come, where the connection times nothing any more and no answer has begun."""
 
     async def respond(self) -> Response:
         """Raises what is wrong with the request as a whole."""
+        try:
+            return await self._begin()
+        except BaseException:
+            self._room.leave()
+            raise
+
+    async def _begin(self) -> Response:
         chunks = self._read()
         first = await anext(chunks, None)
         if first is None:
@@ -128,7 +146,7 @@ class LinesPublisher:
         if self._proxied:
             self._pause_seconds = self._here.settings.body_seconds
         report = await self._publish(first)
-        return LinesResponse(self._reports(report, chunks, first.last), proxied=self._proxied)
+        return LinesResponse(self._reports(report, chunks, first.last), self._room, proxied=self._proxied)
 
     async def _reports(
         self, report: bytes, chunks: AsyncIterator[Chunk], settled: int
@@ -216,6 +234,7 @@ class LinesPublisher:
                     if not receiving.done():
                         async for chunk in _each(self._chunks.flush(), self._chunks.flushes()):
                             yield chunk
+                        self._room.hold(self._chunks.held)
                 done, _ = await asyncio.wait(
                     [receiving, self._stopping, self._ending],
                     timeout=self._pause_seconds,
@@ -241,12 +260,14 @@ class LinesPublisher:
             receiving.cancel()
 
     async def _cut(self, body: bytes, *, final: bool) -> AsyncIterator[Chunk]:
+        self._room.hold(self._chunks.held + len(body))
         size = self._chunks.feeds(body, final=final)
         async for chunk in _each(self._chunks.feed(body), size):
             yield chunk
         if final:
             async for chunk in _each(self._chunks.finish(), size):
                 yield chunk
+        self._room.hold(self._chunks.held)
 
 
 async def _each(chunks: Iterator[Chunk], size: int) -> AsyncIterator[Chunk]:

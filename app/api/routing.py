@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.access import ALLOWS, Needs, access_of, may_go_on
+from app.api.body_room import room_of
 from app.api.credentials import refuse_token_in_query
 from app.api.problems import problem_response
 from app.errors import (
@@ -81,11 +82,11 @@ def unlisted(allows: str) -> dict[str, Any]:
     return {"include_in_schema": False, "openapi_extra": {ALLOWS: allows}}
 
 
-class JsonResponse(Response):
 def no_content(headers: Mapping[str, str] | None = None) -> Response:
     return Response(status_code=204, headers={"Cache-Control": "no-store", **(headers or {})})
 
 
+class JsonResponse(Response):
     """Not to be stored by anybody, unless its headers say otherwise."""
 
     media_type = "application/json"
@@ -101,17 +102,20 @@ def no_content(headers: Mapping[str, str] | None = None) -> Response:
         return content if isinstance(content, bytes) else msgspec.json.encode(content)
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body; a chunked one is cut off at `limit`, others were measured by their Content-Length."""
+async def read_body(request: Request, limit: int, *, counted: bool = False) -> bytes:
+    """The whole body; a chunked one is cut off at `limit`, others were measured by their Content-Length.
+
+    One that is `counted` takes room, which whoever reads it gives back by `leave_room`.
+    """
     now = asyncio.get_running_loop().time
     began = now()
-    body = await _received(request, limit)
+    body = await _received(request, limit, counted)
     if now() - began > SLOW_SECONDS and not may_go_on(request):
         raise Unauthorized()
     return body
 
 
-async def _received(request: Request, limit: int) -> bytes:
+async def _received(request: Request, limit: int, counted: bool) -> bytes:
     message = await request.receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         body: bytes = message.get("body", b"")
@@ -124,6 +128,8 @@ async def _received(request: Request, limit: int) -> bytes:
         size += len(message.get("body", b""))
         if size > limit:
             raise too_large(limit)
+        if counted:
+            room_of(request).hold(size)
         parts.append(message.get("body", b""))
         if not message.get("more_body"):
             return b"".join(parts)

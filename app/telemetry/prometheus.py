@@ -45,6 +45,7 @@ GAUGES: Mapping[str, tuple[str, Literal["livesum", "livemin"]]] = {
     "publish_pending_requests": ("Batches that wait for their transaction or its end.", "livesum"),
     "publish_queue_events": ("Events that no transaction has taken yet.", "livesum"),
     "publish_queue_bytes": ("Bytes that no transaction has taken yet.", "livesum"),
+    "publish_body_bytes": ("Bytes of larger bodies that arrive or are being stored.", "livesum"),
     "event_cache_bytes": ("Encoded events kept for groups.", "livesum"),
     "pool_open_connections": ("Connections to the database.", "livesum"),
     "pool_idle_connections": ("Those that nobody uses now.", "livesum"),
