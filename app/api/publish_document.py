@@ -58,8 +58,9 @@ _HEADERS = [
     header(
         "Idempotency-Key",
         "A request repeated under the same key is stored once and answered alike; with other contents it is "
-        "refused. Kept for the topic's `idempotency_seconds`. 1 to 255 characters, for NDJSON at most 240, "
-        "without the quotes.",
+        "refused. Keys belong to the topic, whoever sends them, and are kept for its `idempotency_seconds`; "
+        "publishers that share a topic should begin theirs with a name of their own. 1 to 255 characters, "
+        "for NDJSON at most 240, without the quotes.",
         {"type": "string", "minLength": 1, "maxLength": 257},
         '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
     ),

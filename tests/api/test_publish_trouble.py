@@ -13,6 +13,7 @@ import asyncpg
 import httpx
 
 from tests.conftest import Connect, StartService
+from tests.support.access import Keys, bearer
 from tests.support.api import Api, api_of
 from tests.support.databases import Databases
 from tests.support.problems import problem
@@ -283,6 +284,41 @@ async def test_s72_one_key_over_two_replicas_at_once_is_stored_once(start_servic
         await one.create("another")
         elsewhere = await one.client.post("/v1/topics/another/events", json=body, headers=headers)
         assert elsewhere.json()["replayed"] is False
+
+
+async def test_s72_a_key_belongs_to_the_topic_whoever_sends_it(
+    start_guarded: StartService, keys: Keys
+) -> None:
+    """So a publisher whose API key was replaced can go on; tenants have topics of their own."""
+    service = await start_guarded()
+    admin = await keys.make("admin", "admin")
+    old, new = [await keys.make(name, "publish:a.*") for name in ("old", "new")]
+    tenant = await keys.make("tenant", "publish:b.*")
+    async with api_of(service.base_url) as api:
+        for topic in ("a.orders", "b.orders"):
+            made = await api.client.put(f"/v1/topics/{topic}", headers=bearer(admin))
+            assert made.status_code == 201, made.text
+
+        async def publish(token: str, data: Any, topic: str = "a.orders") -> httpx.Response:
+            return await api.client.post(
+                f"/v1/topics/{topic}/events",
+                json={"events": [{"data": data}]},
+                headers={**bearer(token), "Idempotency-Key": "k"},
+            )
+
+        first, replayed = await publish(old, 1), await publish(new, 1)
+        assert (first.status_code, replayed.status_code) == (201, 201)
+        assert "idempotency-replayed" not in first.headers
+        assert replayed.headers["idempotency-replayed"] == "true"
+        assert replayed.json() == {**first.json(), "replayed": True}
+        problem(await publish(new, 2), 422, "idempotency_conflict")
+        problem(await publish(old, 2), 422, "idempotency_conflict")
+        elsewhere = await publish(tenant, 2, topic="b.orders")
+        assert elsewhere.status_code == 201, elsewhere.text
+        assert elsewhere.json()["replayed"] is False
+        for topic in ("a.orders", "b.orders"):
+            (bounds,) = (await api.client.get(f"/v1/topics/{topic}", headers=bearer(admin))).json()["bounds"]
+            assert bounds["tip"] == 1
 
 
 async def test_s73_an_answer_lost_after_the_commit_is_told_and_a_key_makes_repeating_safe(
