@@ -12,6 +12,8 @@ from tests.support.log import Ear, bounds, call, contents, create_topic, publish
 from tests.support.wait import shared, until_blocked
 
 LONGEST_DELAY = 0.050
+LOGS = (0, 1)
+STAGING_PAUSE_SECONDS = 0.02
 
 
 async def test_s40_transactions_over_two_topics_in_opposite_orders_never_deadlock(
@@ -82,34 +84,56 @@ async def test_all_logs_are_locked_before_the_first_is_written(
 async def test_a_transaction_that_stays_open_delays_no_other_publisher(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
-    """Whoever waited for it would do so until these sessions take that for an error."""
-    await create_topic(connection)
+    """Each log has one other publisher, which has nobody else to wait for, and takes a wait of 50 ms for an
+    error, however slow the machine is."""
+    await create_topic(connection, partitions=len(LOGS))
     business = await connect("business")
-    transaction = business.transaction()
-    await transaction.start()
-    for number in range(3):
-        await stage(business, f'"staged {number}"')
     took: list[float] = []
 
-    async def publish_until(end: float, session: asyncpg.Connection) -> None:
+    async def stage_until(end: float) -> int:
+        staged = 0
+        while time.monotonic() < end:
+            for log in LOGS:
+                await stage(business, f'"staged {staged}"', partition=log)
+            staged += 1
+            await asyncio.sleep(STAGING_PAUSE_SECONDS)
+        return staged
+
+    async def publish_until(end: float, session: asyncpg.Connection, log: int) -> None:
         while time.monotonic() < end:
             began = time.monotonic()
-            await publish(session, '"other"')
+            await publish(session, '"other"', partition=log)
             took.append(time.monotonic() - began)
 
-    others = [await connect(f"other {n}", server_settings={"lock_timeout": "20s"}) for n in range(2)]
-    end = time.monotonic() + effort(1.0, 10.0)
-    await asyncio.gather(*(publish_until(end, other) for other in others))
+    strict = {"lock_timeout": f"{LONGEST_DELAY * 1000:.0f}ms"}
+    others = [await connect(f"other {log}", server_settings=strict) for log in LOGS]
+    transaction = business.transaction()
+    await transaction.start()
+    end = time.monotonic() + effort(2.0, 10.0)
+    async with asyncio.TaskGroup() as group:
+        staging = group.create_task(stage_until(end))
+        for log, session in zip(LOGS, others, strict=True):
+            group.create_task(publish_until(end, session, log))
     before = len(took)
     assert sorted(took)[int(before * 0.99)] < shared(LONGEST_DELAY)
-    publishing = [asyncio.create_task(publish_until(time.monotonic() + 0.3, other)) for other in others]
-    await transaction.commit()
-    await asyncio.gather(*publishing)
-    data = await contents(connection)
-    place = data.index('"staged 0"')
-    assert data[place : place + 3] == [f'"staged {number}"' for number in range(3)]
-    assert len(data) == len(took) + 3
-    assert place >= before
+    tips = [(await bounds(connection, partition=log))[1] for log in LOGS]
+    for session in others:
+        # Of the commit, which takes as long as the machine lets it.
+        await session.execute("set lock_timeout = '20s'")
+    end = time.monotonic() + 0.3
+    async with asyncio.TaskGroup() as group:
+        for log, session in zip(LOGS, others, strict=True):
+            group.create_task(publish_until(end, session, log))
+        await transaction.commit()
+    assert max(took[before:]) < shared(LONGEST_DELAY)
+    staged = [f'"staged {number}"' for number in range(staging.result())]
+    for log, tip in zip(LOGS, tips, strict=True):
+        data = await contents(connection, partition=log, offset=tip + 1)
+        place = data.index(staged[0])
+        assert data[place : place + len(staged)] == staged
+        assert set(data[:place] + data[place + len(staged) :]) <= {'"other"'}
+    stored = sum([(await bounds(connection, partition=log))[1] for log in LOGS])
+    assert stored == len(took) + len(LOGS) * len(staged)
 
 
 async def test_a_long_transaction_holds_no_lock_of_any_log(
