@@ -54,7 +54,7 @@ async def test_every_acknowledged_event_survives_a_kill_and_no_refused_one_appea
             publisher.stop()
         await asyncio.gather(*publishing)
         verdict = Verdict(publishers, [reader], group, chaos.outages)
-        await verdict.caught_up(PATIENCE_SECONDS)
+        await verdict.caught_up(service.base_url, PATIENCE_SECONDS)
         group.stop()
         await asyncio.gather(*consuming)
         reading.cancel()
@@ -62,6 +62,7 @@ async def test_every_acknowledged_event_survives_a_kill_and_no_refused_one_appea
         await service.terminate()
 
     assert verdict.problems() == []
+    assert any(publisher.turned_away for publisher in publishers), "no batch without a key met a kill"
     assert all(len(chaos.outages[deed]) >= rounds for deed, rounds in deeds.items())
 
 

@@ -161,7 +161,7 @@ async def test_a_killed_worker_is_replaced_and_costs_no_event(crew: Crew) -> Non
         one.stop()
     await asyncio.gather(*running)
     verdict = Verdict(publishers, readers, group, {})
-    await verdict.caught_up(PATIENCE_SECONDS)
+    await verdict.caught_up(service.base_url, PATIENCE_SECONDS)
     group.stop()
     await asyncio.gather(*consuming)
     for task in reading:

@@ -42,7 +42,7 @@ async def soak(seconds: float, seed: int) -> Verdict:
                 publisher.stop()
             await asyncio.gather(*publishing)
             verdict = Verdict(publishers, readers, group, chaos.outages)
-            await verdict.caught_up(CATCH_UP_SECONDS)
+            await verdict.caught_up(service.base_url, CATCH_UP_SECONDS)
             group.stop()
             await asyncio.gather(*consuming)
             for task in reading:

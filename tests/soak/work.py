@@ -1,10 +1,14 @@
-"""Publishers that try each batch until it is acknowledged, and readers that resume until they are stopped."""
+"""Publishers of batches that are tried until they are acknowledged, and of some that are tried once; readers
+that resume until they are stopped."""
 
 import asyncio
+import itertools
 import json
 import random
 import time
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import httpx
 
@@ -12,12 +16,14 @@ from tests.support.sse import SseError, open_stream
 from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 TOPIC = "soak"
+PATH = f"/v1/topics/{TOPIC}/events"
 PARTITIONS = 4
 RETRY_SECONDS = 0.05
 ANSWERED_SECONDS = 5.0
 MOST_EVENTS = 20
 PAUSE_SECONDS = 0.05
-REFUSED_SHARE = 0.1
+REFUSED_SHARE = 0.2
+ONCE_SHARE = 0.5
 
 Position = tuple[int, int]
 
@@ -28,16 +34,28 @@ async def create_topic(base_url: str) -> None:
         answer.raise_for_status()
 
 
+async def tips(base_url: str) -> dict[int, int]:
+    """The newest offset of each partition."""
+    async with httpx.AsyncClient(base_url=base_url, timeout=PATIENCE_SECONDS) as client:
+        answer = await client.get(f"/v1/topics/{TOPIC}")
+    return {bound["partition"]: bound["tip"] for bound in answer.raise_for_status().json()["bounds"]}
+
+
 class Publisher:
     """`acknowledged` maps each position to the event that a 201 put there."""
 
     def __init__(self, base_url: str, number: int, dice: random.Random) -> None:
         self.acknowledged: dict[Position, str] = {}
+        self.doubtful: list[list[str]] = []
+        """Batches without a key whose answer was lost, or says that nobody knows whether they are stored."""
+        self.turned_away = 0
+        """How many batches without a key must not be there: refused with 503, or never sent."""
         self.problems: list[str] = []
         self.retries = 0
         self._base_url = base_url
         self._number = number
         self._dice = dice
+        self._batches = itertools.count(1)
         self._going = True
 
     def stop(self) -> None:
@@ -45,55 +63,91 @@ class Publisher:
         self._going = False
 
     async def run(self) -> None:
-        batch = 0
         async with httpx.AsyncClient(base_url=self._base_url, timeout=10) as client:
             while self._going:
-                batch += 1
                 if self._dice.random() < REFUSED_SHARE:
-                    await self._be_refused(client, batch)
-                names = [f"{self._number}-{batch}-{n}" for n in range(self._dice.randint(1, MOST_EVENTS))]
-                places = await self._publish(client, f"{self._number}-{batch}", names)
-                for name, place in zip(names, places, strict=True):
-                    self._note((place["partition"], place["offset"]), name)
+                    await self._be_refused(client)
+                await self._publish_until_acknowledged(client)
                 await asyncio.sleep(self._dice.uniform(0, PAUSE_SECONDS))
+
+    async def publish_once(self, client: httpx.AsyncClient) -> None:
+        """Without a key, and without repeating it: only if nobody knows better may it be there or not."""
+        names = self._names("once", self._dice.randint(1, MOST_EVENTS))
+        try:
+            answer = await client.post(PATH, json=_body(names))
+        except httpx.ConnectError:
+            self.turned_away += 1
+        except httpx.TransportError:
+            self.doubtful.append(names)
+        else:
+            if self._took(answer, names):
+                return
+            if answer.status_code == 503 and answer.json().get("outcome") != "unknown":
+                self.turned_away += 1
+            else:
+                self.doubtful.append(names)
+
+    async def _be_refused(self, client: httpx.AsyncClient) -> None:
+        """What cannot be stored, as the service or only the database knows: nobody may ever read it."""
+        body = _body(self._names("refused", 3))
+        newest = next(reversed(self.acknowledged), None)
+        query: dict[str, int] = {}
+        if newest is None or self._dice.random() < 0.5:
+            body["events"].append({"data": "\0"})
+            expected = "invalid_events"
+        else:
+            query = {"partition": newest[0], "expected_offset": newest[1] - 1}
+            expected = "offset_mismatch"
+        try:
+            answer = await client.post(PATH, json=body, params=query)
+        except httpx.TransportError:
+            return
+        if answer.status_code != 503 and answer.json().get("code") != expected:
+            self.problems.append(f"{answer.status_code} and not {expected}: {answer.text[:200]}")
+
+    async def _publish_until_acknowledged(self, client: httpx.AsyncClient) -> None:
+        names = self._names("kept", self._dice.randint(1, MOST_EVENTS))
+        headers = {"Idempotency-Key": f'"{names[0]}"'}
+        while True:
+            if self._dice.random() < ONCE_SHARE:
+                await self.publish_once(client)
+            begun = time.monotonic()
+            try:
+                answer = await client.post(PATH, json=_body(names), headers=headers)
+            except httpx.TransportError as error:
+                took = time.monotonic() - begun
+                if isinstance(error, httpx.TimeoutException) and took > shared(ANSWERED_SECONDS):
+                    self.problems.append(f"no answer to a good batch in time: {error!r}")
+            else:
+                if self._took(answer, names):
+                    return
+            self.retries += 1
+            await asyncio.sleep(RETRY_SECONDS)
+
+    def _names(self, what: str, count: int) -> list[str]:
+        batch = next(self._batches)
+        return [f"{self._number}-{batch}-{what}-{n}" for n in range(count)]
+
+    def _took(self, answer: httpx.Response, names: Sequence[str]) -> bool:
+        """Whether a good batch was acknowledged."""
+        if answer.status_code == 201:
+            for name, place in zip(names, answer.json()["events"], strict=True):
+                self._note((place["partition"], place["offset"]), name)
+            return True
+        if answer.status_code != 503:
+            self.problems.append(f"{answer.status_code} for a good batch: {answer.text[:200]}")
+        elif "retry-after" not in answer.headers:
+            self.problems.append(f"503 without Retry-After: {answer.text[:200]}")
+        return False
 
     def _note(self, position: Position, name: str) -> None:
         if position in self.acknowledged:
             self.problems.append(f"{position} was acknowledged twice, for {name} too")
         self.acknowledged[position] = name
 
-    async def _be_refused(self, client: httpx.AsyncClient, batch: int) -> None:
-        """A batch whose last event cannot be stored: none of its names may ever be read."""
-        names = [f"{self._number}-{batch}-refused-{n}" for n in range(3)]
-        body = {"events": [{"data": {"name": name}} for name in names] + [{"data": "\0"}]}
-        try:
-            answer = await client.post(f"/v1/topics/{TOPIC}/events", json=body)
-        except httpx.TransportError:
-            return
-        if answer.status_code not in (422, 503):
-            self.problems.append(f"{answer.status_code} for a bad batch")
 
-    async def _publish(self, client: httpx.AsyncClient, key: str, names: list[str]) -> list[dict[str, int]]:
-        body = {"events": [{"key": name, "data": {"name": name}} for name in names]}
-        headers = {"Idempotency-Key": f'"{key}"'}
-        while True:
-            begun = time.monotonic()
-            try:
-                answer = await client.post(f"/v1/topics/{TOPIC}/events", json=body, headers=headers)
-            except httpx.TransportError as error:
-                answer = None
-                took = time.monotonic() - begun
-                if isinstance(error, httpx.TimeoutException) and took > shared(ANSWERED_SECONDS):
-                    self.problems.append(f"no answer to a good batch in time: {error!r}")
-            if answer is not None and answer.status_code == 201:
-                places: list[dict[str, int]] = answer.json()["events"]
-                return places
-            if answer is not None and answer.status_code != 503:
-                self.problems.append(f"{answer.status_code} for a good batch: {answer.text[:200]}")
-            if answer is not None and answer.status_code == 503 and "retry-after" not in answer.headers:
-                self.problems.append(f"503 without Retry-After: {answer.text[:200]}")
-            self.retries += 1
-            await asyncio.sleep(RETRY_SECONDS)
+def _body(names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    return {"events": [{"key": name, "data": {"name": name}} for name in names]}
 
 
 class Reader:

@@ -1,8 +1,10 @@
 """What the soak and the tests that kill servers call a loss, a repeat or a change of order."""
 
+import json
 import random
 from collections.abc import Callable
 
+import httpx
 import pytest
 
 from tests.soak.group import Group, Lease, Standing
@@ -138,3 +140,87 @@ def test_events_that_are_given_again_keep_the_order_of_their_first_deliveries() 
     again = group()
     again.note_delivery(Lease("y", {A: "a"}))
     assert problems([reader("a", "b")], again) == []
+
+
+DOUBTFUL = {(2, 1): "x", (2, 2): "y"}
+
+
+def in_doubt(*doubtful: list[str]) -> Publisher:
+    found = publisher(ACKNOWLEDGED)
+    found.doubtful += doubtful
+    return found
+
+
+def judged(publisher: Publisher, *seen: list[str], given: dict[tuple[int, int], str]) -> list[str]:
+    """Each reader saw these after what was acknowledged, and the group was given these."""
+    readers = [reader("a", "b") for _ in seen]
+    for each, names in zip(readers, seen, strict=True):
+        each.seen[2] += names
+    settled = group()
+    settled.note_delivery(Lease("x", given))
+    settled.note_acked(given, "x")
+    settled.standing = Standing(1 + len(given), frozenset([B]))
+    return Verdict([publisher], readers, settled, {}).problems()
+
+
+def test_a_batch_of_unknown_outcome_may_be_there_or_not() -> None:
+    assert judged(in_doubt(["x", "y"]), ["x", "y"], ["x", "y"], given=DOUBTFUL) == []
+    assert judged(in_doubt(["x", "y"]), [], [], given={}) == []
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "first", "second", "given", "told"),
+    [
+        (["x", "y"], ["x"], ["x"], {(2, 1): "x"}, "of ['x', 'y'] only ['x'] are there"),
+        (["x", "y"], ["x", "y"], [], DOUBTFUL, "reader 1 at (2, 1): saw None, acknowledged x"),
+        (["x", "y"], [], ["x", "y"], {}, "reader 1 at (2, 1): saw x, acknowledged None"),
+        (["x", "y"], ["x", "y"], ["x", "y"], {}, "the group at (2, 1): was given None, acknowledged x"),
+        (["x"], ["x", "x"], ["x", "x"], {(2, 1): "x"}, "reader 0 at (2, 2): saw x, acknowledged None"),
+        (["x"], ["x", "y"], ["x", "y"], DOUBTFUL, "reader 0 at (2, 2): saw y, acknowledged None"),
+    ],
+    ids=["a part", "not for one reader", "for one reader only", "not for the group", "twice", "with another"],
+)
+def test_a_batch_of_unknown_outcome_is_there_once_and_whole_for_all_or_for_nobody(
+    doubtful: list[str], first: list[str], second: list[str], given: dict[tuple[int, int], str], told: str
+) -> None:
+    assert told in judged(in_doubt(doubtful), first, second, given=given)
+
+
+BUSY = httpx.Response(503, headers={"Retry-After": "1"}, json={"code": "topic_busy"})
+UNKNOWN = httpx.Response(
+    503, headers={"Retry-After": "1"}, json={"code": "database_unavailable", "outcome": "unknown"}
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "may_be_there"),
+    [
+        (BUSY, False),
+        (UNKNOWN, True),
+        (httpx.ConnectError("refused"), False),
+        (httpx.ReadError("reset"), True),
+        (httpx.RemoteProtocolError("closed"), True),
+        (httpx.ReadTimeout("late"), True),
+    ],
+    ids=["refused", "unknown", "not sent", "reset", "closed", "late"],
+)
+async def test_a_batch_without_a_key_that_was_turned_away_must_not_be_there(
+    answer: httpx.Response | Exception, may_be_there: bool
+) -> None:
+    """The server stores it whatever it answers."""
+    stored: list[str] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        stored.extend(event["data"]["name"] for event in json.loads(request.content)["events"])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    sent = publisher(ACKNOWLEDGED)
+    async with httpx.AsyncClient(base_url="http://server", transport=httpx.MockTransport(serve)) as client:
+        await sent.publish_once(client)
+    given = {(2, offset): name for offset, name in enumerate(stored, start=1)}
+    found = judged(sent, stored, stored, given=given)
+    assert sent.turned_away == (not may_be_there)
+    assert (found == []) == may_be_there
+    assert may_be_there or f"reader 0 at (2, 1): saw {stored[0]}, acknowledged None" in found
