@@ -33,7 +33,7 @@ async def test_s01_closed_streams_leave_no_tasks(service: ThreadService, api: Ap
         pass
     await _until_closed(service)
     before = _tasks(service)
-    for _ in range(effort(4, 20)):
+    for _ in range(20):
         async with AsyncExitStack() as stack:
             for _ in range(50):
                 await stack.enter_async_context(RawStream(service.port, PATH))
@@ -208,7 +208,7 @@ async def test_s13_everybody_comes_back_after_a_crash_and_publishing_goes_on(
             task.cancel()
         await asyncio.wait(following)
     assert all(one.seen == list(range(1, published + 1)) for one in crowd)
-    assert sorted(seconds)[int(len(seconds) * 0.95)] < shared(0.5)
+    assert sorted(seconds)[int(len(seconds) * 0.99)] < shared(0.5)
     assert "Traceback" not in service.output
 
 
@@ -274,7 +274,7 @@ async def _no_transaction_is_idle(connection: asyncpg.Connection) -> bool:
 async def _idles(pid: int, seconds: float = 4.0) -> bool:
     before = _cpu_seconds(pid)
     await asyncio.sleep(seconds)
-    return _cpu_seconds(pid) - before < seconds * 0.05
+    return _cpu_seconds(pid) - before < seconds * 0.02
 
 
 def _cpu_seconds(pid: int) -> float:
