@@ -53,7 +53,9 @@ EXAMPLES: Sequence[GaplessError] = (
     ),
     errors.SubscriptionInactive('group "billing" was cancelled', status="CANCELLED", reason="replaced"),
     errors.LeaseLost("the lease expired"),
-    errors.KeyConflict('there is an active key "billing-service"; revoke it, or choose another name'),
+    errors.KeyConflict(
+        'there is an active key "billing-service"; choose another name, also for one that is to replace it'
+    ),
     errors.OffsetTrimmed("Offset 3 of partition 0 is gone; the earliest is 501.", earliest=501),
     errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
     errors.EventTooLarge(

@@ -54,7 +54,10 @@ MEANINGS: Mapping[str, str] = {
         "The keys of the JWTs' issuer were never read, so nobody can tell whether the token is good. Repeat "
         "it after `Retry-After`."
     ),
-    "key_conflict": "There is a key of this name. Revoke it first, or choose another name.",
+    "key_conflict": (
+        "There is a key of this name. Choose another name, also for a key that is to replace it: that one "
+        "goes on until it is revoked."
+    ),
     "key_not_found": "There is no active key of this name.",
     "lease_lost": (
         "The lease has expired or ended, so others may have its events now. Drop what is left of it and "

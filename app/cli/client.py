@@ -13,7 +13,7 @@ import msgspec
 
 from app import __version__
 from app.cli.answers import Said
-from app.cli.credentials import authorization, token_place
+from app.cli.credentials import find_token, token_place
 from app.cli.failures import OTHER_ADDRESS, Failure, Problem, TooDeep, Unreachable, UsageFailure
 from app.cli.printable import printable
 
@@ -147,6 +147,8 @@ def shown(url: str) -> str:
 def connection_options(url: str) -> dict[str, Any]:
     import httpx
 
+    from app.cli.bearer import Bearer
+
     try:
         parts = urlsplit(url)
         httpx.URL(url)
@@ -154,9 +156,9 @@ def connection_options(url: str) -> dict[str, Any]:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageFailure(f"{shown(url)!r} is not an http:// or https:// address")
-    headers = authorization()
-    if headers and (parts.username or parts.password):
-        # httpx would send the user, and drop the token without a word.
+    token = find_token()
+    if token and (parts.username or parts.password):
+        # httpx would drop one of them without a word.
         raise UsageFailure(
             f"a call carries the user of its address or a token, not both: take the user out of the address "
             f"of {shown(url)}, or do not give the token of {token_place()}"
@@ -164,7 +166,8 @@ def connection_options(url: str) -> dict[str, Any]:
     return {
         "base_url": base_of(url),
         # Redirects are not followed, so the token goes nowhere else.
-        "headers": {"User-Agent": f"gapless/{__version__}", **headers},
+        "auth": Bearer(token) if token else None,
+        "headers": {"User-Agent": f"gapless/{__version__}"},
         "timeout": httpx.Timeout(60.0, connect=5.0),
         # A proxy for the outside world must not be asked for this very machine.
         "trust_env": parts.hostname not in LOOPBACK,

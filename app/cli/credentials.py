@@ -23,16 +23,26 @@ def token_place() -> str:
     return VARIABLE if _file is None else str(_file)
 
 
-def authorization() -> dict[str, str]:
-    """As headers; none where there is no token."""
-    place = token_place()
+def find_token() -> str:
+    """Empty where there is none."""
     token = os.environ.get(VARIABLE, "").strip() if _file is None else _read(_file)
-    if not token:
-        return {}
     # The token itself must not show in what the HTTP client would say of it.
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise UsageFailure(f"what {place} holds is not a token: it has blanks or other characters")
-    return {"Authorization": f"Bearer {token}"}
+        raise UsageFailure(f"what {token_place()} holds is not a token: it has blanks or other characters")
+    return token
+
+
+def renewed_token() -> str:
+    """What the file holds now; empty where there is none, or where it holds no token at this moment.
+
+    A pipe gave its token away when it was read first, and may never end another time.
+    """
+    if _file is None or not _file.is_file():
+        return ""
+    try:
+        return find_token()
+    except UsageFailure:
+        return ""
 
 
 def _read(path: Path) -> str:

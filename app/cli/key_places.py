@@ -13,7 +13,7 @@ from urllib.parse import quote
 from app.cli import answers
 from app.cli.client import Client
 from app.cli.configuration import load_settings
-from app.cli.credentials import authorization, token_place
+from app.cli.credentials import find_token, token_place
 from app.cli.failures import Failure, UsageFailure
 from app.cli.options import notice
 from app.errors import GaplessError
@@ -102,7 +102,7 @@ class DatabaseKeys:
     def _run(self, work: "Callable[[KeyStore], Awaitable[T]]") -> T:
         settings = load_settings()
         dsn, place = _database(settings, self._data)
-        if authorization():
+        if find_token():
             notice(f"{place} itself is used, without the token of {token_place()}; --url names a server")
         try:
             return asyncio.run(_with_keys(dsn, settings, work))

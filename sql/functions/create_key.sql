@@ -48,7 +48,7 @@ begin
   exception when unique_violation then
     raise exception using
       errcode = 'GP017',
-      message = format('there is an active key "%s"; revoke it, or choose another name', p_name);
+      message = format('there is an active key "%s"; choose another name, also for one that is to replace it', p_name);
   end;
   perform gapless.audit(
     p_actor, 'create_key', null, null,
