@@ -23,7 +23,8 @@ begin
     to_regprocedure('gapless.find_lease(text)'),
     to_regprocedure('gapless.revive(gapless.subscription)'),
     to_regprocedure('gapless.list_dead_letters(text, text, text, integer, bigint, integer, text, text, text)'),
-    to_regprocedure('gapless.apply_retention()')
+    to_regprocedure('gapless.apply_retention()'),
+    to_regprocedure('gapless.event_completion(text, integer, bigint)')
   ] loop
     if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then
       execute format('drop function %s', v_function);

@@ -288,7 +288,7 @@ def _event_parameters() -> list[dict[str, Any]]:
         parameters=_event_parameters(),
         success={
             200: answer(
-                "Groups that are ACTIVE or PAUSED count.",
+                "Groups that are ACTIVE or PAUSED and that the caller may see count.",
                 {
                     JSON: content(
                         ref(CompletionAnswer),
@@ -301,14 +301,13 @@ def _event_parameters() -> list[dict[str, Any]]:
     ),
 )
 async def get_event_completion(request: Request) -> Response:
-    """Derived from where the groups are, so it is never stale. Of those that wait, the ones that the caller
-    may see are named.
+    """Derived from where the groups are, so it is never stale. Only groups that the caller may see count:
+    whether all are done takes `consume` for all groups of the topic.
     """
     topic = topic_of(request)
     no_query(request)
     partition = number("partition", request.path_params["partition"], 0, MAX_PARTITION)
     offset = number("offset", request.path_params["offset"], 1, MAX_OFFSET)
-    found = await parts(request).groups.event_completion(topic, partition, offset)
-    caller = identity_of(request)
-    pending = [group for group in found.pending if caller.allows("consume", topic, group)]
-    return JsonResponse(found._replace(pending=pending)._asdict())
+    patterns = identity_of(request).group_patterns(topic)
+    found = await parts(request).groups.event_completion(topic, partition, offset, patterns)
+    return JsonResponse(found._asdict())

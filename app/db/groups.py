@@ -284,13 +284,18 @@ class GroupStore(Calls):
         )
         return [open_lease_of(row) for row in rows]
 
-    async def event_completion(self, topic: str, partition: int, offset: int) -> Completion:
+    async def event_completion(
+        self, topic: str, partition: int, offset: int, patterns: Sequence[str] | None = None
+    ) -> Completion:
+        """Of the groups that the patterns match, where they are given."""
         row = await self._read(
             lambda c: c.fetchrow(
-                "select required_groups, completed_groups, pending from gapless.event_completion($1, $2, $3)",
+                "select required_groups, completed_groups, pending"
+                " from gapless.event_completion($1, $2, $3, $4)",
                 topic,
                 partition,
                 offset,
+                patterns,
             )
         )
         return Completion(*row)

@@ -3,12 +3,14 @@
  *
  * Derived from what the groups are at, so it cannot be wrong or stale: a group is done with what lies
  * below its position and is neither leased nor to be retried. Groups that are ACTIVE or PAUSED count, and
- * those among them that began at the event or before. Raises GP001, GP003, GP004, and GP005 for one that is gone.
+ * those among them that began at the event or before; where p_patterns is given, only those that it matches, names or
+ * beginnings of names that end in *. Raises GP001, GP003, GP004, and GP005 for one that is gone.
  */
 create or replace function gapless.event_completion(
   p_topic text,
   p_partition integer,
   p_offset bigint,
+  p_patterns text[] default null,
   out required_groups integer,
   out completed_groups integer,
   out pending text[]
@@ -64,6 +66,7 @@ begin
       limit 1
     ) o
     where s.topic_id = v_topic.topic_id and s.status in ('ACTIVE', 'PAUSED') and o.started_from <= p_offset
+      and gapless.matches_any(s.name, p_patterns)
   ) g;
 end
 $$;

@@ -7,6 +7,8 @@ import asyncpg
 import httpx
 import pytest
 
+from tests.conftest import StartService
+from tests.support.access import Keys, bearer
 from tests.support.clock import Clock
 from tests.support.groups import Group, counts, insist, offsets, publish, token
 from tests.support.problems import problem
@@ -133,6 +135,42 @@ async def test_an_event_is_done_when_every_group_is_done_with_it(group: Group) -
     ):
         answer = await group.http.get(f"{group.topic}/partitions/{place}/completion")
         problem(answer, status, code)
+
+
+async def test_groups_that_the_caller_may_not_see_do_not_count(
+    start_guarded: StartService, keys: Keys
+) -> None:
+    url = (await start_guarded()).base_url
+    scopes = {
+        "all": ["admin"],
+        "topic": ["consume:orders"],
+        "some": ["consume:orders/billing*"],
+        "one": ["consume:orders/audit"],
+        "none": ["consume:orders/nobody"],
+    }
+    callers = {name: bearer(await keys.make(name, *texts)) for name, texts in scopes.items()}
+    async with httpx.AsyncClient(base_url=url, timeout=30, headers=callers["all"]) as client:
+        groups = {}
+        await client.put("/v1/topics/orders")
+        for name in ("audit", "billing-1", "billing-2"):
+            groups[name] = await Group(client, "/v1/topics/orders", name).create()
+        await publish(client, "/v1/topics/orders", 1)
+        for name in ("audit", "billing-1"):
+            await groups[name].ack(token(await groups[name].claim()))
+        path = "/v1/topics/orders/partitions/0/events/1/completion"
+        told = {
+            name: tuple(insist(await client.get(path, headers=caller)).values())
+            for name, caller in callers.items()
+        }
+        assert told == {
+            "all": (3, 2, ["billing-2"]),
+            "topic": (3, 2, ["billing-2"]),
+            "some": (2, 1, ["billing-2"]),
+            "one": (1, 1, []),
+            "none": (0, 0, []),
+        }
+        writer = bearer(await keys.make("writer", "publish:orders"))
+        problem(await client.get(path, headers=writer), 403, "forbidden")
 
 
 async def test_a_group_that_is_not_heard_of_is_dead_until_it_is(

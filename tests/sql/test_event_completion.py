@@ -65,6 +65,23 @@ async def test_each_group_is_done_for_itself(connection: asyncpg.Connection) -> 
     assert await completion(connection, 3, 1) == (3, 0, ["a", "b", "c"])
 
 
+async def test_only_groups_that_the_patterns_match_count(connection: asyncpg.Connection) -> None:
+    await create_topic(connection)
+    await publish_many(connection, 1)
+    for group in ("a", "ab", "b"):
+        await create_group(connection, group)
+    await ack(connection, (await claim(connection, 1, "ab"))["lease"])
+    for patterns, expected in (
+        (None, (3, 1, ["a", "b"])),
+        (["a*"], (2, 1, ["a"])),
+        (["ab", "b"], (2, 1, ["b"])),
+        (["c*"], (0, 0, [])),
+        ([], (0, 0, [])),
+    ):
+        asked = {"topic": "t", "partition": 0, "offset": 1, "patterns": patterns}
+        assert tuple((await call(connection, "event_completion", **asked))[0]) == expected
+
+
 async def test_out_of_order_only_what_was_acked_is_done(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
     await publish_many(connection, 6)
