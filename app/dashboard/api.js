@@ -51,6 +51,19 @@ export async function call(method, path, { body, headers, signal } = {}) {
   throw new Problem(response.status, members);
 }
 
+// Why the service refuses a stream, which an EventSource does not tell; null where it would open, or nobody answers.
+export async function streamRefusal(path) {
+  const abort = new AbortController();
+  try {
+    await call("GET", path, { headers: { Accept: "text/event-stream" }, signal: abort.signal });
+    return null;
+  } catch (error) {
+    return error instanceof Problem ? error : null;
+  } finally {
+    abort.abort();
+  }
+}
+
 export const topicPath = (topic, ...rest) =>
   ["/v1/topics", encodeURIComponent(topic), ...rest].join("/");
 

@@ -87,6 +87,8 @@ export class Feed {
       this.#fillAll();
     } else if (message.kind === "gap") {
       this.#gap(message);
+    } else if (message.kind === "failed") {
+      this.#handlers.failed?.(new Problem(message.status, message.members));
     } else {
       this.#handlers[message.kind]?.(message);
     }

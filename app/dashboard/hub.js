@@ -6,17 +6,19 @@
 //
 // The hub keeps no promise about holes when the set of topics changes: a tab counts offsets and fetches what it lacks.
 
-import { Problem, now, topicNow } from "./api.js";
+import { now, streamRefusal } from "./api.js";
 
 const BATCH_MILLISECONDS = 16;
 const FIRST_RETRY_MILLISECONDS = 500;
 const LONGEST_RETRY_MILLISECONDS = 8000;
+const LASTING = [403, 404, 422]; // refusals of what was asked for, which asking again does not change
 
 export class Hub {
   #ports = new Map(); // port → topic
   #source = null;
   #lastId = "";
   #state = "idle";
+  #streamed = []; // topics of the stream that opened last
   #waiting = new Map(); // topic → texts and arrival times not handed over yet
   #timer = null;
   #retry = FIRST_RETRY_MILLISECONDS;
@@ -71,14 +73,13 @@ export class Hub {
   #open(from) {
     clearTimeout(this.#retryTimer);
     this.#source?.close();
-    const query = new URLSearchParams(this.#topics().map((topic) => ["topic", topic]));
-    query.set("from", from);
-    this.#lastId = idFor(this.#lastId, this.#topics());
-    if (this.#lastId) query.set("last_event_id", this.#lastId);
-    const source = new EventSource(`/v1/stream?${query}`);
+    const topics = this.#topics();
+    this.#lastId = idFor(this.#lastId, topics);
+    const source = new EventSource(pathOf(topics, from, this.#lastId));
     this.#source = source;
     this.#become("connecting");
     source.onopen = () => {
+      this.#streamed = topics;
       this.#retry = FIRST_RETRY_MILLISECONDS;
       this.#become("live");
       // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch. The stream
@@ -145,24 +146,39 @@ export class Hub {
 
   async #reopen(from) {
     const source = this.#source;
-    for (const topic of this.#topics()) {
-      try {
-        await topicNow(topic);
-      } catch (problem) {
-        if (problem instanceof Problem && problem.status === 401) {
-          this.#logOut();
-          return;
-        }
-        if (problem instanceof Problem && problem.status === 404) {
-          this.#tell([topic], { kind: "end", topic });
-          this.#forget(topic);
-        }
-      }
+    const refusal = await streamRefusal(pathOf(this.#topics(), from, this.#lastId));
+    if (source !== this.#source) return;
+    if (refusal?.status === 401) {
+      this.#logOut();
+      return;
     }
-    if (source === this.#source && this.#ports.size > 0) {
-      this.#open(from);
-      this.#tell(this.#topics(), { kind: "joined" });
+    const refused = LASTING.includes(refusal?.status) ? await this.#refused(refusal) : new Map();
+    if (source !== this.#source) return;
+    for (const [topic, problem] of refused) this.#drop(topic, problem);
+    if (this.#ports.size === 0) return;
+    this.#open(refused.size ? "latest" : from);
+    this.#tell(this.#topics(), { kind: "joined" });
+  }
+
+  // The topics that a stream is refused for: those that it is refused for alone, or the one that is too much for it.
+  async #refused(refusal) {
+    const topics = this.#topics();
+    const found = new Map();
+    for (const topic of topics) {
+      const alone = await streamRefusal(pathOf([topic], "latest", ""));
+      if (LASTING.includes(alone?.status)) found.set(topic, alone);
     }
+    if (found.size === 0 && refusal.status === 422) {
+      const added = topics.filter((topic) => !this.#streamed.includes(topic));
+      found.set((added.length ? added : topics).at(-1), refusal);
+    }
+    return found;
+  }
+
+  #drop(topic, { status, members }) {
+    this.#flush();
+    this.#tell([topic], status === 404 ? { kind: "end", topic } : { kind: "failed", status, members });
+    this.#forget(topic);
   }
 
   // Nobody is logged in any more: the tabs come back when somebody is.
@@ -183,6 +199,13 @@ export class Hub {
       if (topics.includes(topic)) port.postMessage(message);
     }
   }
+}
+
+function pathOf(topics, from, lastId) {
+  const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));
+  query.set("from", from);
+  if (lastId) query.set("last_event_id", lastId);
+  return `/v1/stream?${query}`;
 }
 
 // An event id is v1.<epoch>.<topic>:…,<topic>:… and a stream takes back only ids of its own topics.
