@@ -370,6 +370,34 @@ async def test_11_a_preflight_of_a_named_origin_passes_without_credentials(share
     assert "Origin" in answer.headers["vary"]
 
 
+async def allowed_headers(client: httpx.AsyncClient, *asked: str) -> set[str]:
+    """Of those that a browser asks for before it publishes."""
+    origin = [("Origin", ALLOWED), ("Access-Control-Request-Method", "POST")]
+    asking = [("Access-Control-Request-Headers", names) for names in asked]
+    answer = await client.options("/v1/topics/orders/events", headers=[*origin, *asking])
+    assert answer.status_code == 204
+    allowed = [name.lower() for name in answer.headers["access-control-allow-headers"].split(", ")]
+    assert len(set(allowed)) == len(allowed)
+    return set(allowed) & {name.strip().lower() for names in asked for name in names.split(",")}
+
+
+async def test_a_preflight_allows_every_header_that_a_publish_takes(shared: Shared) -> None:
+    _, anybody = shared
+    published = "authorization,ce-id,ce-partitionkey,ce-source,ce-specversion,ce-subject,ce-time,ce-type"
+    published += ",ce-transactionid,content-type,idempotency-key,traceparent,tracestate,x-request-id"
+    assert await allowed_headers(anybody, published) == set(published.split(","))
+    longest = f"ce-{'x' * 255}"
+    asked = f"Ce-Tenant, ce-region2,ce-tenant\t,{longest}"
+    assert await allowed_headers(anybody, asked, "ce-0") == {"ce-tenant", "ce-region2", "ce-0", longest}
+
+
+async def test_a_preflight_allows_nothing_that_is_no_attribute(shared: Shared) -> None:
+    _, anybody = shared
+    too_long = f"ce-{'x' * 256}"
+    for name in ("ce-", "ce", "ce-a_b", "ce-a-b", "xce-a", "cookie", "*", "ce-*", "", too_long):
+        assert await allowed_headers(anybody, f"{name},ce-id") == {"ce-id"}, name
+
+
 async def test_without_named_origins_nothing_says_that_there_could_be_some(client: httpx.AsyncClient) -> None:
     answer = await client.get("/v1/topics", headers={"Origin": ALLOWED})
     assert not [name for name in answer.headers if name.startswith("access-control-") or name == "vary"]
