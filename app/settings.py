@@ -116,6 +116,8 @@ class Settings(BaseSettings):
     jwt_jwks_file: Path | None = None
     jwt_algorithms: Words = ["RS256", "ES256", "EdDSA"]
     jwt_scope_claim: str = Field(default="scope", min_length=1)
+    jwt_refresh_seconds: float = Field(default=300.0, gt=0)
+    """How long a key that the issuer took back may still be believed."""
 
     pool_min: int = Field(default=2, ge=0)
     pool_max: int = Field(default=10, ge=2)

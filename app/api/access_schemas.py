@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AwareDatetime, BaseModel, Field
 
 from app.api.params import NAME_PATTERN
-from app.api.schemas import Request, TopicName
+from app.api.schemas import Count, Request, TopicName
 from app.api.wire import format_time
 from app.auth.authenticator import MAX_TOKEN_CHARACTERS
 from app.model import ApiKey
@@ -62,6 +62,22 @@ class SessionAnswer(BaseModel):
     ]
 
 
+class RevokeSessionsRequest(Request):
+    name: Annotated[
+        str,
+        Field(
+            max_length=250,
+            pattern=r"^(jwt|key):[^\x00-\x1f\x7f]+$",
+            description="Who they stand for, as the audit log names them: the subject of a JWT, or a key.",
+            examples=["jwt:alice"],
+        ),
+    ]
+
+
+class RevokedSessions(BaseModel):
+    sessions: Count
+
+
 class TicketRequest(Request):
     """Either `topics`, or a `topic` and a `group` of it."""
 
@@ -84,6 +100,8 @@ ACCESS_MODELS: tuple[type[BaseModel], ...] = (
     KeyList,
     SessionRequest,
     SessionAnswer,
+    RevokeSessionsRequest,
+    RevokedSessions,
     TicketRequest,
     TicketAnswer,
 )

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.access import identity_of, know_at_once, seconds_left
-from app.api.access_schemas import SessionAnswer, SessionRequest
+from app.api.access import actor_of, identity_of, know_at_once, seconds_left
+from app.api.access_schemas import RevokedSessions, RevokeSessionsRequest, SessionAnswer, SessionRequest
 from app.api.credentials import COOKIE, csrf_token, session_cookie
 from app.api.deps import parts
 from app.api.document import DATABASE, JSON, JSON_BODY, answer, content, header_answer, operation, ref
@@ -126,6 +126,37 @@ async def delete_session(request: Request) -> Response:
         await parts(request).keys.end_session(hash_token(cookie))
         await know_at_once(request)
     return no_content({"Set-Cookie": f"{COOKIE}=; Max-Age=0; {COOKIE_RULES}"})
+
+
+@router.post(
+    "/v1/sessions/revoke",
+    **operation(
+        "revoke_sessions",
+        "End all sessions of somebody",
+        tag="access",
+        allows="admin",
+        body={
+            "required": True,
+            "content": {JSON: content(ref(RevokeSessionsRequest), subject={"name": "jwt:alice"})},
+        },
+        success={
+            200: answer("How many there were.", {JSON: content(ref(RevokedSessions), two={"sessions": 2})})
+        },
+        refusals=(*JSON_BODY, *DATABASE),
+    ),
+)
+async def revoke_sessions(request: Request) -> Response:
+    """Requests with their cookies are refused and their streams end: at this replica at once, at the others
+    within `key_refresh_seconds`, 5 by default.
+
+    What they were opened with goes on, and whoever still has it can log in again: a key until it is revoked,
+    which ends its sessions too, a JWT until its `exp`, or until its issuer takes the key back that signed it.
+    """
+    no_query(request)
+    wanted = await read_model(request, RevokeSessionsRequest)
+    ended = await parts(request).keys.revoke_sessions(wanted.name, actor=actor_of(request))
+    await know_at_once(request)
+    return JsonResponse({"sessions": ended})
 
 
 def _members(request: Request) -> dict[str, Any]:

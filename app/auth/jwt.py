@@ -32,7 +32,6 @@ REMEMBER_SECONDS = 60.0
 MAX_REMEMBERED = 10_000
 LOOK_AGAIN_SECONDS = 30.0
 """From one look for an unknown `kid` to the next."""
-REFRESH_SECONDS = 300.0
 RETRY_SECONDS = 5.0
 FETCH_SECONDS = 5.0
 MAX_JWKS_BYTES = 256 * 1024
@@ -91,6 +90,7 @@ class JwtVerifier:
         self._audience = settings.jwt_audience
         self._algorithms = frozenset(settings.jwt_algorithms)
         self._scope_claim = settings.jwt_scope_claim
+        self._refresh_seconds = settings.jwt_refresh_seconds
         self._fetch = fetch or _source(settings)
         self._now = now
         self._wall = wall
@@ -128,7 +128,7 @@ class JwtVerifier:
         """Read the keys from time to time, until cancelled: what the issuer took back is to be forgotten."""
         while True:
             well = await self.refresh()
-            await self._pause(REFRESH_SECONDS if well else RETRY_SECONDS)
+            await self._pause(self._refresh_seconds if well else RETRY_SECONDS)
 
     async def refresh(self) -> bool:
         """Whether the keys could be read; those known before stay otherwise."""

@@ -174,6 +174,10 @@ class Keys(msgspec.Struct):
     next_page_token: str
 
 
+class RevokedSessions(msgspec.Struct):
+    sessions: int
+
+
 class Fault(msgspec.Struct):
     """Of one event of a batch, or of something else in a request."""
 

@@ -64,7 +64,7 @@ def create(
     Only the token goes to standard output: TOKEN=$(gapless key create billing --scope consume:orders/billing)
     """
     seconds = None if expires_in is None else _seconds(expires_in)
-    made, token = _keys(context, data, url).create_key(name, scope, seconds)
+    made, token = asked_keys(context, data, url).create_key(name, scope, seconds)
     end = "never expires" if made["expires_at"] is None else f"expires at {made['expires_at']}"
     notice(f"key {name} created for {', '.join(made['scopes'])}; it {end}. Its token is shown this once:")
     write_lines([token.encode()])
@@ -73,7 +73,7 @@ def create(
 @key.command("list")
 def list_(context: typer.Context, data: Data = None, as_json: Json = False, url: Url = None) -> None:
     """List the keys that were not revoked. Expired ones are among them; tokens are not shown."""
-    found = _keys(context, data, url).list_keys()
+    found = asked_keys(context, data, url).list_keys()
     if as_json:
         print_json(found)
     elif not found:
@@ -98,12 +98,12 @@ def revoke(context: typer.Context, name: Name, data: Data = None, url: Url = Non
 
     Running services notice within GAPLESS_KEY_REFRESH_SECONDS, five if that is not set.
     """
-    sessions = _keys(context, data, url).revoke_key(name)
+    sessions = asked_keys(context, data, url).revoke_key(name)
     ended = f", {sessions} session{'s' if sessions > 1 else ''} ended" if sessions else ""
     say(f"key {name} revoked{ended}")
 
 
-def _keys(context: typer.Context, data: Path | None, url: str | None) -> Keys:
+def asked_keys(context: typer.Context, data: Path | None, url: str | None) -> Keys:
     """What was typed goes before GAPLESS_URL, which names no other server for keys than for all else."""
     root = context.find_root()
     source = root.get_parameter_source("url")

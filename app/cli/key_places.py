@@ -37,6 +37,9 @@ class Keys(Protocol):
     def revoke_key(self, name: str) -> int | None:
         """How many sessions ended with it, where that is told."""
 
+    def revoke_sessions(self, name: str) -> int:
+        """How many of that actor there were."""
+
 
 class ServerKeys:
     """Over HTTP, which needs the token of an admin while authentication is on."""
@@ -68,6 +71,11 @@ class ServerKeys:
         with Client(self._url) as client:
             client.call("DELETE", f"/v1/keys/{quote(name, safe='')}")
 
+    def revoke_sessions(self, name: str) -> int:
+        with Client(self._url) as client:
+            answer = client.json("POST", "/v1/sessions/revoke", answers.RevokedSessions, json={"name": name})
+        return int(answer["sessions"])
+
 
 class DatabaseKeys:
     """Whoever can reach the database can do everything with it anyway, so the first key needs no other."""
@@ -98,6 +106,9 @@ class DatabaseKeys:
 
     def revoke_key(self, name: str) -> int:
         return self._run(lambda keys: keys.revoke_key(name))
+
+    def revoke_sessions(self, name: str) -> int:
+        return self._run(lambda keys: keys.revoke_sessions(name))
 
     def _run(self, work: "Callable[[KeyStore], Awaitable[T]]") -> T:
         settings = load_settings()

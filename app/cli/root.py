@@ -19,6 +19,7 @@ from app.cli.printable import is_text, printable
 from app.cli.publish import publish
 from app.cli.read import read
 from app.cli.serve import serve
+from app.cli.session import session
 from app.cli.sub import sub
 from app.cli.tail import tail
 from app.cli.topic import topic
@@ -73,6 +74,7 @@ app.add_typer(sub, name="sub")
 app.command()(consume)
 app.add_typer(dlq, name="dlq")
 app.add_typer(key, name="key")
+app.add_typer(session, name="session")
 app.command()(migrate)
 app.command()(uninstall)
 

@@ -72,6 +72,12 @@ class KeyStore(Calls):
         """Whether there was one."""
         return bool(await self._read(lambda c: c.fetchval("select gapless.end_session($1)", token_hash)))
 
+    async def revoke_sessions(self, name: str, *, actor: str | None = None) -> int:
+        """How many of that actor there were."""
+        return int(
+            await self._write(lambda c: c.fetchval("select gapless.revoke_sessions($1, $2)", name, actor))
+        )
+
     async def create_ticket(
         self,
         ticket_hash: bytes,

@@ -25,8 +25,8 @@ CALLED = (
     "list_dead_letters", "list_keys", "list_leases", "list_subscriptions", "list_topics",
     "log_bounds", "measure", "measure_database", "nack", "offset_at", "pause", "publish",
     "read_events", "read_lease", "read_tail", "redeem_ticket", "redrive", "reject", "release",
-    "resume", "revoke_key", "seek", "sleep_key", "subscription_positions", "sweep_leases",
-    "sweep_subscriptions", "trim", "wake_up",
+    "resume", "revoke_key", "revoke_sessions", "seek", "sleep_key", "subscription_positions",
+    "sweep_leases", "sweep_subscriptions", "trim", "wake_up",
 )  # fmt: skip
 
 _SETTINGS = """\

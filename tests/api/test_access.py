@@ -321,7 +321,7 @@ ON_TOPIC |= dict.fromkeys(
     ),
     frozenset(),
 )
-FOR_ADMINS = {"create_key", "list_keys", "revoke_key", "list_audit"}
+FOR_ADMINS = {"create_key", "list_keys", "revoke_key", "revoke_sessions", "list_audit"}
 FOR_METRICS = {"get_metrics"}
 FOR_ANYBODY = {"list_topics", "get_session", "delete_session", "create_stream_ticket"}
 

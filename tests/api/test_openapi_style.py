@@ -62,6 +62,7 @@ NAMES = {
     "list_keys": ("list_keys", "key list"),
     "revoke_key": ("revoke_key", "key revoke"),
     "create_session": ("create_session", None),
+    "revoke_sessions": ("revoke_sessions", "session revoke"),
     "create_stream_ticket": (None, None),
 }
 HTTP_ONLY = {"follow_topics", "follow_subscription", "get_liveness", "get_readiness", "get_problem_type"}

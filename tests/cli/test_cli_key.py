@@ -12,6 +12,7 @@ import pytest
 
 from app.api.paging import DEFAULT_PAGE
 from app.auth.tokens import hash_token
+from app.db.keys import KeyStore
 from app.db.pool import Pool
 from tests.cli.test_cli_serve import Served
 from tests.conftest import StartService
@@ -238,6 +239,7 @@ COMMANDS = (
     ("key", "list"),
     ("key", "create", "k", "--scope", "admin"),
     ("key", "revoke", "k"),
+    ("session", "revoke", "jwt:alice"),
 )
 
 
@@ -301,3 +303,20 @@ async def test_there_is_no_option_for_the_token_itself(warm_cli: WarmCli) -> Non
     """Whoever may list processes would see it."""
     refused = await warm_cli("--token", "secret", "topic", "list")
     assert refused.code == 2
+
+
+async def test_sessions_of_somebody_are_ended_by_the_server_and_in_the_database(
+    warm_cli: WarmCli, database: dict[str, str], start_service: StartService, keys: Keys, pool: Pool
+) -> None:
+    service = await start_service(**GUARDED)
+    asked = {"url": service.base_url, "GAPLESS_TOKEN": await keys.make("ops", "admin")}
+    for place in (asked, database):
+        for session in (b"1", b"2"):
+            await KeyStore(pool).create_session(None, session * 32, "jwt:alice", ["admin"], 60)
+        for told in (b"2 sessions of jwt:alice ended\n", b"0 sessions of jwt:alice ended\n"):
+            ended = await warm_cli("session", "revoke", "jwt:alice", **place)
+            assert (ended.code, ended.out) == (0, told), ended.err
+    await KeyStore(pool).create_session(None, b"1" * 32, "jwt:alice", ["admin"], 60)
+    assert (await warm_cli("session", "revoke", "jwt:alice", **database)).out.startswith(b"1 session of ")
+    wrong = await warm_cli("session", "revoke", "alice", **database)
+    assert (wrong.code, "jwt:SUBJECT" in wrong.err) == (2, True)

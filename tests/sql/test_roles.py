@@ -43,7 +43,7 @@ ADMIN |= {"sweep_subscriptions", "sweep_leases", "apply_retention", "drop_segmen
 ADMIN |= {"cancel", "delete_subscription", "force_complete", "applied_migrations"}
 ADMIN |= {"measure", "measure_database"}
 ADMIN |= {"create_key", "list_keys", "revoke_key", "active_keys", "create_session", "end_session"}
-ADMIN |= {"create_ticket", "redeem_ticket", "expire_keys"}
+ADMIN |= {"revoke_sessions", "create_ticket", "redeem_ticket", "expire_keys"}
 ALLOWED = {
     "gapless_publisher": PUBLISHER,
     "gapless_subscriber": SUBSCRIBER,

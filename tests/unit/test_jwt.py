@@ -387,12 +387,12 @@ async def test_keys_are_read_from_time_to_time_and_sooner_after_a_failure(
         issuer.status = statuses[len(pauses)]
 
     issuer.status = statuses[0]
-    running = asyncio.create_task(
-        JwtVerifier(Settings(**issuer.settings), now=ticking.now, wall=wall, pause=pause).run()
-    )
+    settings = Settings(**issuer.settings, jwt_refresh_seconds=60)
+    verifier = JwtVerifier(settings, now=ticking.now, wall=wall, pause=pause)
+    running = asyncio.create_task(verifier.run())
     await stopped.wait()
     running.cancel()
-    assert pauses == [module.REFRESH_SECONDS, module.RETRY_SECONDS, module.REFRESH_SECONDS]
+    assert pauses == [60, module.RETRY_SECONDS, 60]
     assert issuer.requests == 3
 
 

@@ -119,6 +119,7 @@ def test_a_fault_does_not_repeat_what_was_given() -> None:
 def test_settings_of_times_are_positive() -> None:
     for name in ("key_refresh_seconds", "session_seconds", "ticket_seconds"):
         assert name in refused(**{name: 0})
+    assert "jwt_refresh_seconds" in refused(**JWT, jwt_refresh_seconds=0)
     assert "ticket_seconds" in refused(ticket_seconds=301)
 
 
