@@ -70,11 +70,12 @@ async def test_publishes_behind_a_locked_log_show_as_queued(
     fresh: Api, connect: Connect, connection: asyncpg.Connection
 ) -> None:
     other = await connect("other")
-    async with held(other):
+    async with asyncio.TaskGroup() as publishing, held(other):
         await publish(other, "0")
-        running = asyncio.create_task(fresh.publish(1))
+        publishing.create_task(fresh.publish(1))
         await until_blocked(connection, "gapless")
-        waiting = [asyncio.create_task(fresh.publish("x" * 1_000, "x" * 1_000)) for _ in range(3)]
+        for _ in range(3):
+            publishing.create_task(fresh.publish("x" * 1_000, "x" * 1_000))
 
         async def queued() -> Scrape | None:
             found = await scrape(fresh.client)
@@ -84,7 +85,6 @@ async def test_publishes_behind_a_locked_log_show_as_queued(
         assert found is not None
         assert 6_000 < found.value("publish_queue_bytes") < 12_000
         assert found.value("publish_pending_requests") == 4
-    await asyncio.gather(running, *waiting)
     found = await scrape(fresh.client)
     for name in ("queue_events", "queue_bytes", "pending_requests"):
         assert found.value(f"publish_{name}") == 0
