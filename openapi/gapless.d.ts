@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 43e3f2ea0ed4f272833227dd662045419ee632e731cc3f2f0992939f9749961e
+// SHA-256 of openapi.json: e2a340dc259ad3af382a0d83ba80a58b691244222191e5444e1631de91201b49
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -406,8 +406,8 @@ export interface paths {
         };
         /**
          * Which groups are done with an event?
-         * @description Derived from where the groups are, so it is never stale. Of those that wait, the ones that the caller
-         *     may see are named.
+         * @description Derived from where the groups are, so it is never stale. Only groups that the caller may see count:
+         *     whether all are done takes `consume` for all groups of the topic.
          */
         get: operations["get_event_completion"];
         put?: never;
@@ -730,6 +730,30 @@ export interface paths {
          * @description The token it was made of goes on.
          */
         delete: operations["delete_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End all sessions of somebody
+         * @description Requests with their cookies are refused and their streams end: at this replica at once, at the others
+         *     within `key_refresh_seconds`, 5 by default.
+         *
+         *     What they were opened with goes on, and whoever still has it can log in again: a key until it is revoked,
+         *     which ends its sessions too, a JWT until its `exp`, or until its issuer takes the key back that signed it.
+         */
+        post: operations["revoke_sessions"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1494,6 +1518,17 @@ export interface components {
             /** @description An empty list names none. */
             offsets?: number[] | null;
         };
+        RevokeSessionsRequest: {
+            /**
+             * @description Who they stand for, as the audit log names them: the subject of a JWT, or a key.
+             * @example jwt:alice
+             */
+            name: string;
+        };
+        RevokedSessions: {
+            /** Format: int64 */
+            sessions: number;
+        };
         SeekAnswer: {
             dry_run: boolean;
             partitions: components["schemas"]["SoughtPartition"][];
@@ -1977,6 +2012,8 @@ export type RedriveAnswer = components['schemas']['RedriveAnswer'];
 export type RejectRequest = components['schemas']['RejectRequest'];
 export type ReleaseAnswer = components['schemas']['ReleaseAnswer'];
 export type ReleaseRequest = components['schemas']['ReleaseRequest'];
+export type RevokeSessionsRequest = components['schemas']['RevokeSessionsRequest'];
+export type RevokedSessions = components['schemas']['RevokedSessions'];
 export type SeekAnswer = components['schemas']['SeekAnswer'];
 export type SeekRequest = components['schemas']['SeekRequest'];
 export type Semantics = components['schemas']['Semantics'];
@@ -2079,6 +2116,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group was cancelled */
             409: {
                 headers: {
@@ -2153,6 +2199,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -2277,6 +2337,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -2412,6 +2486,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     ack_lease: {
@@ -2493,6 +2581,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The lease is lost */
             409: {
                 headers: {
@@ -2553,6 +2650,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -2642,6 +2753,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The lease is lost */
             409: {
                 headers: {
@@ -2702,6 +2822,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -2791,6 +2925,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The lease is lost */
             409: {
                 headers: {
@@ -2851,6 +2994,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -2940,6 +3097,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The lease is lost */
             409: {
                 headers: {
@@ -3000,6 +3166,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -3089,6 +3269,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The lease is lost */
             409: {
                 headers: {
@@ -3149,6 +3338,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -3348,6 +3551,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     publish_events: {
@@ -3371,7 +3588,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A request repeated under the same key is stored once and answered alike; with other contents it is refused. Kept for the topic's `idempotency_seconds`. 1 to 255 characters, for NDJSON at most 240, without the quotes.
+                 * @description A request repeated under the same key is stored once and answered alike; with other contents it is refused. Keys belong to the topic, whoever sends them, and are kept for its `idempotency_seconds`; publishers that share a topic should begin theirs with a name of their own. 1 to 255 characters, for NDJSON at most 240, without the quotes.
                  * @example "8e03978e-40d5-43dd-bc93-6894a57f9324"
                  */
                 "Idempotency-Key"?: string;
@@ -3536,7 +3753,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; The server is shutting down; The database schema does not fit this version */
+            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; The server is full; The server is shutting down; The database schema does not fit this version */
             503: {
                 headers: {
                     /**
@@ -3705,12 +3922,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; There are too many streams; The database schema does not fit this version */
+            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; The server is full; The database schema does not fit this version */
             503: {
                 headers: {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -3858,12 +4089,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; There are too many streams; The database schema does not fit this version */
+            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; The server is full; The database schema does not fit this version */
             503: {
                 headers: {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -4015,12 +4260,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; There are too many streams; The database schema does not fit this version */
+            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; The server is full; The database schema does not fit this version */
             503: {
                 headers: {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -4105,6 +4364,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group is in another state or has other settings */
             409: {
                 headers: {
@@ -4165,6 +4433,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -4249,6 +4531,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group is in another state or has other settings */
             409: {
                 headers: {
@@ -4309,6 +4600,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -4393,6 +4698,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group is in another state or has other settings */
             409: {
                 headers: {
@@ -4453,6 +4767,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -4537,6 +4865,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group is in another state or has other settings */
             409: {
                 headers: {
@@ -4606,6 +4943,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -4690,6 +5041,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group is in another state or has other settings */
             409: {
                 headers: {
@@ -4750,6 +5110,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -4834,6 +5208,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group was cancelled */
             409: {
                 headers: {
@@ -4902,6 +5285,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_event_completion: {
@@ -4929,7 +5326,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Groups that are ACTIVE or PAUSED count. */
+            /** @description Groups that are ACTIVE or PAUSED and that the caller may see count. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5021,6 +5418,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -5160,6 +5571,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     create_subscription: {
@@ -5245,6 +5670,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group is in another state or has other settings */
             409: {
                 headers: {
@@ -5314,6 +5748,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -5442,6 +5890,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     alter_subscription: {
@@ -5518,6 +5980,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group is in another state or has other settings */
             409: {
                 headers: {
@@ -5578,6 +6049,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -5715,6 +6200,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -5872,6 +6371,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_dead_letter: {
@@ -5990,6 +6503,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     redrive_dead_letters: {
@@ -6066,6 +6593,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group was cancelled */
             409: {
                 headers: {
@@ -6126,6 +6662,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -6210,6 +6760,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The group was cancelled */
             409: {
                 headers: {
@@ -6270,6 +6829,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -6404,6 +6977,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     create_topic: {
@@ -6475,6 +7062,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The topic exists with other settings */
             409: {
                 headers: {
@@ -6535,6 +7131,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -6649,6 +7259,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     alter_topic: {
@@ -6720,6 +7344,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is too large */
             413: {
                 headers: {
@@ -6771,6 +7404,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -6901,6 +7548,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     trim_topic: {
@@ -6972,6 +7633,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is too large */
             413: {
                 headers: {
@@ -7023,6 +7693,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -7104,6 +7788,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no such topic */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The service has another name */
             421: {
                 headers: {
@@ -7113,7 +7806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description An argument is not valid */
+            /** @description An argument is not valid; The topic name is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7137,6 +7830,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -7249,6 +7956,20 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     create_key: {
@@ -7298,6 +8019,15 @@ export interface operations {
             };
             /** @description The token does not allow this; The request may come from another site */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request took too long to arrive */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7365,6 +8095,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -7471,6 +8215,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -7633,6 +8391,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is too large */
             413: {
                 headers: {
@@ -7678,12 +8445,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The topic is busy; The database is not available; The database schema does not fit this version */
+            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; The database schema does not fit this version */
             503: {
                 headers: {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
@@ -7783,6 +8564,158 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeSessionsRequest"];
+            };
+        };
+        responses: {
+            /** @description How many there were. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokedSessions"];
+                };
+            };
+            /** @description The body is not valid JSON; A token does not belong in an address */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid token */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate (RFC 6750).
+                     * @example Bearer realm="gapless"
+                     */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this; The request may come from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The service has another name */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An argument is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something went wrong in the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The topic is busy; The database is not available; The keys of the token's issuer are not available; The database schema does not fit this version */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     create_stream_ticket: {
@@ -7848,6 +8781,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request took too long to arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is too large */
             413: {
                 headers: {
@@ -7899,6 +8841,20 @@ export interface operations {
                     /**
                      * @description Seconds to wait, spread at random.
                      * @example 1
+                     */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database has no space left */
+            507: {
+                headers: {
+                    /**
+                     * @description Seconds to wait, spread at random.
+                     * @example 30
                      */
                     "Retry-After"?: number;
                     [name: string]: unknown;
