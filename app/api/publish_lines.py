@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from app.api.access import may_go_on, permit_of
 from app.api.body_room import room_of
 from app.api.calling import caller_of
+from app.api.connection import BODY_BYTES_PER_SECOND
 from app.api.cycle import ACCEPTED
 from app.api.decoding import LONG_BYTES
 from app.api.deps import Parts
@@ -27,7 +28,7 @@ from app.api.problems import describe
 from app.api.traced import store_events
 from app.api.wire import NDJSON
 from app.errors import Draining, EmptyBatch, GaplessError, RequestTimeout, Unauthorized
-from app.live.bodies import Room
+from app.live.bodies import SMALL_BYTES, Room
 from app.model import NO_OPTIONS, Published, PublishOptions
 from app.settings import Settings
 
@@ -125,8 +126,9 @@ class LinesPublisher:
         self._chunks = NdjsonChunks(_limits(here.settings), _chunk_size(here.settings))
         self._room = room_of(request)
         self._proxied = _is_proxied(request.scope)
-        self._pause_seconds: float | None = None
-        """How long nothing may come, where the connection times nothing any more and no answer has begun."""
+        self._times_pauses = False
+        """Whether something has to come, where the connection times nothing and no answer has begun."""
+        self._in_the_way_since: float | None = None
 
     async def respond(self) -> Response:
         """Raises what is wrong with the request as a whole."""
@@ -144,7 +146,7 @@ class LinesPublisher:
         if not self._request.scope.setdefault(ACCEPTED, True):
             raise ClientDisconnect
         if self._proxied:
-            self._pause_seconds = self._here.settings.body_seconds
+            self._times_pauses = True
         report = await self._publish(first)
         return LinesResponse(self._reports(report, chunks, first.last), self._room, proxied=self._proxied)
 
@@ -235,15 +237,19 @@ class LinesPublisher:
                         async for chunk in _each(self._chunks.flush(), self._chunks.flushes()):
                             yield chunk
                         self._room.hold(self._chunks.held)
+                seconds = self._here.settings.body_seconds
                 done, _ = await asyncio.wait(
                     [receiving, self._stopping, self._ending],
-                    timeout=self._pause_seconds,
+                    timeout=seconds,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
-                if not done:
+                if not done and (self._times_pauses or self._is_in_the_way):
                     raise RequestTimeout(
-                        f"Nothing came for {self._pause_seconds:g} seconds; from here on nothing was stored."
+                        f"Nothing came for {seconds:g} seconds; from here on nothing was stored."
                     )
+                self._insist_on_finishing(seconds)
+                if not done:
+                    continue
                 # Also of a client that never pauses, which would never be told else.
                 more = not receiving.done() or receiving.result().get("more_body", False)
                 self._insist_on_going_on(waits=more)
@@ -259,8 +265,22 @@ class LinesPublisher:
         finally:
             receiving.cancel()
 
+    @property
+    def _is_in_the_way(self) -> bool:
+        """Whether others may soon miss the room that an unfinished line, chunk or transaction takes."""
+        return self._chunks.held > SMALL_BYTES and self._room.is_scarce
+
+    def _insist_on_finishing(self, seconds: float) -> None:
+        if not self._is_in_the_way:
+            self._in_the_way_since = None
+            return
+        now = asyncio.get_running_loop().time()
+        if self._in_the_way_since is None:
+            self._in_the_way_since = now
+        if now > self._in_the_way_since + seconds + self._chunks.held / BODY_BYTES_PER_SECOND:
+            raise RequestTimeout("What was begun came too slowly; from here on nothing was stored.")
+
     async def _cut(self, body: bytes, *, final: bool) -> AsyncIterator[Chunk]:
-        self._room.hold(self._chunks.held + len(body))
         size = self._chunks.feeds(body, final=final)
         async for chunk in _each(self._chunks.feed(body), size):
             yield chunk

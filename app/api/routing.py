@@ -28,6 +28,7 @@ from app.errors import (
     Unauthorized,
     UnsupportedMediaType,
 )
+from app.live.bodies import SMALL_BYTES
 
 M = TypeVar("M", bound=BaseModel)
 S = TypeVar("S", bound=msgspec.Struct)
@@ -118,8 +119,10 @@ async def read_body(request: Request, limit: int, *, counted: bool = False) -> b
 async def _received(request: Request, limit: int, counted: bool) -> bytes:
     message = await request.receive()
     if message["type"] == "http.request" and not message.get("more_body"):
-        body: bytes = message.get("body", b"")
-        return _within(body, limit)
+        body = _within(message.get("body", b""), limit)
+        if counted and len(body) > SMALL_BYTES:
+            room_of(request).hold(len(body))
+        return body
     parts = []
     size = 0
     while True:

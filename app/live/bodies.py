@@ -36,6 +36,10 @@ class Bodies:
         if self.bytes + more > self._most:
             raise ServerFull(f"This server already holds {self.bytes} bytes of requests.", limit=self._most)
 
+    @property
+    def is_scarce(self) -> bool:
+        return self.bytes > self._most // 2
+
     def change(self, caller: Caller, by: int) -> None:
         self.bytes += by
         if (name := caller.name) is not None:
@@ -51,6 +55,11 @@ class Room:
         self._bodies = bodies
         self._caller = caller
         self._counted = 0
+
+    @property
+    def is_scarce(self) -> bool:
+        """Whether half of all there is was taken by now."""
+        return self._bodies.is_scarce
 
     def hold(self, size: int) -> None:
         """So many bytes in all from now on; when it raises, as many as before."""

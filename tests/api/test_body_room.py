@@ -1,9 +1,11 @@
 """Bodies that arrive slowly take a bounded part of the memory, whoever sends how many of them."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 
+import asyncpg
 import httpx
 import pytest
 
@@ -177,6 +179,37 @@ async def test_lines_take_room_until_they_are_stored(service: ThreadService, sta
     last = json.loads([line for line in lines.received.splitlines() if line.startswith(b"{")][-1])
     assert (last["lines"], last["error"]["code"]) == ([2, 2], "server_full")
     await until(lambda: bodies(service).bytes == 4 * MUCH)
+
+
+async def test_unfinished_lines_that_pause_give_way_where_room_is_scarce(
+    start_service: StartService, stack: AsyncExitStack
+) -> None:
+    service = await start_service(**ROOM, body_seconds=0.5)
+    client = await stack.enter_async_context(httpx.AsyncClient(base_url=service.base_url, timeout=60))
+    assert (await client.put("/v1/topics/t")).status_code == 201
+    paused = []
+    for _ in range(3):
+        lines = await stack.enter_async_context(Rude(service.port))
+        await lines.send(head({"Transfer-Encoding": "chunked"}, "application/x-ndjson"))
+        await lines.send(chunk(b'{"data":1}\n'))
+        await lines.until_received(b'"events":1')
+        await lines.send(chunk(b'{"data":"' + b"x" * MUCH))
+        paused.append(lines)
+    await until(lambda: any(b'"code":"request_timeout"' in lines.received for lines in paused))
+    await until(lambda: 0 < bodies(service).bytes <= 2 * MIB)
+
+
+async def test_a_body_that_comes_at_once_takes_its_room_until_it_is_stored(
+    service: ThreadService, connection: asyncpg.Connection
+) -> None:
+    body = {"events": [{"data": "x" * 100_000}]}
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=60) as client:
+        async with connection.transaction():
+            await connection.execute("select gapless.lock_partitions(topic_id, array[0]) from gapless.topic")
+            asking = asyncio.create_task(client.post(EVENTS, json=body))
+            await until(lambda: bodies(service).bytes > 100_000)
+        assert (await asking).status_code == 201
+    assert bodies(service).bytes == 0
 
 
 async def test_lines_give_their_room_back_when_their_client_goes(
