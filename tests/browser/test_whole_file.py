@@ -4,27 +4,46 @@ The file is a day of Wikipedia edits where it lies beside the repository, otherw
 that is made here.
 """
 
+import asyncio
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import Error as PlaywrightError
 
 from tests.conftest import StartProcess
 from tests.support.browser import Tab, launched
 from tests.support.cli import gapless, start
+from tests.support.edits import REAL
 from tests.support.edits import edits as read_edits
+from tests.support.effort import effort
 from tests.support.service import ProcessService
 from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 PARTITIONS = 4
 KILLS = 10
+REAL_EDITS = 39_244
+SHOWN = effort(10_000, REAL_EDITS)
 TOPIC = "wikipedia.edits"
 PUBLISH = ["publish", TOPIC, "-", "--key", "channel", "--type", "edit", "--time", "time"]
+# A page that is killed comes back with both, the id and what was seen, or with neither.
+FOLLOW = """url => {
+    const kept = JSON.parse(localStorage.getItem("kept") ?? '{"id": "", "newest": {}, "wrong": 0}');
+    const query = new URLSearchParams(kept.id ? { last_event_id: kept.id } : { from: "earliest" });
+    new EventSource(`${url}?${query}`).onmessage = ({ data, lastEventId }) => {
+        const { partition, offset } = JSON.parse(data);
+        if (offset !== (kept.newest[partition] ?? 0) + 1) kept.wrong += 1;
+        kept.newest[partition] = offset;
+        kept.id = lastEventId;
+        localStorage.setItem("kept", JSON.stringify(kept));
+    };
+}"""
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,6 +58,7 @@ class Edits(NamedTuple):
 def edits() -> Edits:
     content = read_edits()
     channels = Counter(json.loads(line)["channel"] for line in content.splitlines())
+    assert channels.total() == REAL_EDITS or not REAL.is_file()
     return Edits(content, channels.total(), channels)
 
 
@@ -127,35 +147,86 @@ async def tailed_over_ten_kills(service: ProcessService, edits: Edits, output: P
     assert data == Counter(edits.content.splitlines())
 
 
-async def test_the_browser_goes_on_through_ten_kills_of_the_server(
+async def test_pages_go_on_through_ten_kills_of_the_server_and_one_of_their_own(
     edits: Edits, start_process: StartProcess
 ) -> None:
+    """One page lives through all of it. Another is killed and opened anew: it shows the log from its start
+    again, and one that keeps the last id goes on where it was."""
     service = await start_process(retry_milliseconds=100)
     url = service.base_url
     assert (await gapless("topic", "create", TOPIC, "--partitions", str(PARTITIONS), url=url)).code == 0
-    lines = edits.content.splitlines(keepends=True)[:10_000]
+    lines = edits.content.splitlines(keepends=True)[:SHOWN]
+    dice = random.Random(11)
+    kills = sorted(dice.sample(range(1, len(lines)), KILLS))
     async with launched() as browser:
-        tab = await Tab.open(await browser.new_context(), url, TOPIC)
-        for kill in range(10):
-            part = b"".join(lines[kill * len(lines) // 10 : (kill + 1) * len(lines) // 10])
-            publishing = await start([*PUBLISH, "--idempotency-prefix", f"part-{kill}"], url=url, stdin=-1)
-            assert publishing.stdin is not None
-            publishing.stdin.write(part)
-            publishing.stdin.close()
-            already = kill * len(lines) // 10
+        live = await Tab.open(await browser.new_context(), url, TOPIC)
+        shown, keeping = await browser.new_context(), await browser.new_context()
+        pages = [(await Tab.open(shown, url, TOPIC, "earliest")).page, await following(keeping, url)]
+        publishing = await start(PUBLISH, url=url, stdin=asyncio.subprocess.PIPE)
+        assert publishing.stdin is not None
+        async with asyncio.TaskGroup() as group:
+            group.create_task(feed(publishing.stdin, lines, dice))
+            for number, kill in enumerate(kills):
 
-            async def some(already: int = already) -> bool:
-                return sum(partition["tip"] for partition in await bounds(service)) > already
+                async def reached(kill: int = kill) -> bool:
+                    return sum(partition["tip"] for partition in await bounds(service)) >= kill
 
-            await until(some)
-            service.kill()
-            await service.start()
-            _, err = await publishing.communicate()
-            assert publishing.returncode == 0, err
-        await tab.received(len(lines), within_seconds=2 * PATIENCE_SECONDS)
+                await until(reached)
+                if number == KILLS // 2:
+                    for page in pages:
+                        await crash(page)
+                service.kill()
+                await service.start()
+                if number == KILLS // 2:
+                    anew = await Tab.open(shown, url, TOPIC, "earliest")
+                    keeper = await following(keeping, url)
+        _, err = await publishing.communicate()
+        assert publishing.returncode == 0, err
         found = await bounds(service)
-        seen = await tab.partitions()
-        assert [tile["last"] for tile in seen] == [partition["tip"] for partition in found]
-        assert [tile["received"] for tile in seen] == [partition["tip"] for partition in found]
-        assert sum(tile["repeats"] for tile in seen) == 0
-        assert tab.faults == []
+        tips = [partition["tip"] for partition in found]
+        assert sum(tips) == len(lines)
+        for tab in (live, anew):
+            await tab.received(len(lines), within_seconds=2 * PATIENCE_SECONDS)
+            seen = await tab.partitions()
+            assert [tile["first"] for tile in seen] == [min(1, tip) for tip in tips]
+            assert [tile["last"] for tile in seen] == [tile["received"] for tile in seen] == tips
+            assert sum(tile["repeats"] + tile["lost"] for tile in seen) == 0
+            assert tab.faults == []
+        await until(lambda: has_all(keeper, tips))
+        assert (await kept(keeper))["wrong"] == 0
+
+
+async def feed(stdin: asyncio.StreamWriter, lines: Sequence[bytes], dice: random.Random) -> None:
+    """In portions, so that at each kill the publisher has something left to do."""
+    at = 0
+    while at < len(lines):
+        end = at + dice.randint(50, 300)
+        stdin.write(b"".join(lines[at:end]))
+        await stdin.drain()
+        await asyncio.sleep(dice.uniform(0, 0.02))
+        at = end
+    stdin.close()
+
+
+async def following(context: BrowserContext, url: str) -> Page:
+    """A page with nothing but the browser's EventSource, and what it has kept of an earlier one."""
+    page = await context.new_page()
+    await page.goto(f"{url}/livez")
+    await page.evaluate(FOLLOW, f"{url}/v1/topics/{TOPIC}/stream")
+    return page
+
+
+async def crash(page: Page) -> None:
+    with pytest.raises(PlaywrightError, match="crash"):
+        await page.goto("chrome://crash")
+    await page.close()
+
+
+async def kept(page: Page) -> dict[str, Any]:
+    found: dict[str, Any] = await page.evaluate("JSON.parse(localStorage.getItem('kept') ?? '{}')")
+    return found
+
+
+async def has_all(page: Page, tips: Sequence[int]) -> bool:
+    newest = (await kept(page)).get("newest", {})
+    return all(newest.get(str(partition), 0) >= tip for partition, tip in enumerate(tips))
