@@ -97,14 +97,16 @@ async def test_s06_a_batch_whose_client_left_is_stored_whole_or_not_at_all(
 
 
 async def test_s35_clients_that_leave_early_leak_no_connection(start_service: StartService) -> None:
+    """They publish to so many topics that these compete for the connections."""
     service = await start_service(pool_min=0, pool_max=3)
+    topics = [f"t{number}" for number in range(20)]
     dice = random.Random(35)
     async with api_of(service.base_url) as api:
-        await api.create()
+        await api.create("t", *topics)
         for first in range(0, 5_000, 100):
             await asyncio.gather(
                 *(
-                    send_and_leave(service, "t", [n], dice.uniform(0.001, 0.02))
+                    send_and_leave(service, topics[n % len(topics)], [n], dice.uniform(0.001, 0.02))
                     for n in range(first, first + 100)
                 )
             )
