@@ -134,8 +134,8 @@ class Settings(BaseSettings):
     max_event_bytes: int = Field(default=MIB, gt=0)
     max_request_bytes: int = Field(default=16 * MIB, gt=0)
     bodies_max_bytes: int = Field(default=256 * MIB, gt=0)
-    """Of bodies that arrive or are being stored; a caller has a quarter of it at most. Those up to 64 KiB are
-    not counted."""
+    """Of bodies that arrive or are being stored; a caller has a quarter of it, or the largest request.
+    Those up to 64 KiB are not counted."""
     max_batch_events: int = Field(default=10_000, gt=0)
 
     commit_max_events: int = Field(default=1_000, gt=0)

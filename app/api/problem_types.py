@@ -88,8 +88,8 @@ MEANINGS: Mapping[str, str] = {
         "`gapless migrate`, or starts the newer version."
     ),
     "server_full": (
-        "This server has `limit` streams open, or no room for the body: of all it holds `limit` bytes. Come "
-        "back after `Retry-After`; follow several topics on one stream."
+        "This server has `limit` streams open, or no room for the body, as it holds `limit` bytes of bodies "
+        "already. Come back after `Retry-After`; follow several topics on one stream."
     ),
     "service_unavailable": (
         "By proxies with the shipped configuration: no replica answered, and the call may be done or not. "

@@ -37,7 +37,7 @@ def renewed_token() -> str:
 
     A pipe gave its token away when it was read first, and may never end another time.
     """
-    if _file is None or not _file.is_file():
+    if _file is None or not os.path.isfile(_file):
         return ""
     try:
         return find_token()

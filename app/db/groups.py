@@ -210,7 +210,12 @@ class GroupStore(Calls):
                 raise
 
         repeatable = all(claim.request_id is not None for claim in claims)
-        rows = await (self._read(call) if repeatable else self._write(call))
+        try:
+            rows = await (self._read(call) if repeatable else self._write(call))
+        except DatabaseUnavailable as error:
+            if lost and not error.outcome_is_unknown:
+                raise DatabaseUnavailable(error.detail, outcome="unknown") from error
+            raise
         found = [claimed_of(row) for row in rows]
         self._count_claim(rows[0], found)
         return found

@@ -58,7 +58,7 @@ class Store(Calls):
     """The audit log notes `actor` for what a call changed; None is the session's user."""
 
     # What retention goes on after, and whether it left a log that is not counted to the end.
-    _looked_to: int | None = None
+    _looked_to: int | None = 0
     _counting = False
 
     async def create_topic(
@@ -218,16 +218,18 @@ class Store(Calls):
         total = 0
         give_up = time.monotonic() + STEP_SECONDS
         while True:
-            # What failed begins anew, so that it does not fail at the same log for ever.
+            # After a call that fails comes one at any place: the log at which it failed would fail again.
             after, self._looked_to = self._looked_to, None
             row = await self._keep_up(statement, after)
             done: int | None = row["done"]
             if done is None:
+                self._looked_to = after
                 return total
             total += done
             self._looked_to = row["looked_to"]
             self._counting = self._counting or row["counting"]
             if self._looked_to is None:
+                self._looked_to = 0
                 if not self._counting:
                     return total
                 self._counting = False

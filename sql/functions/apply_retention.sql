@@ -1,6 +1,6 @@
 /*
  * Does a step of retention, see gapless.retain_log: looks at up to 100 logs whose events may be old or many
- * enough to go, in the order of their topics and partitions after the place p_after, until 5 of them start later,
+ * enough to go, in the order of their topics and partitions after the place p_after (null for any), until 5 of them start later,
  * a second has passed or 200,000 events were counted for max_bytes. done is how many start later or are not counted
  * to the end, counting whether any is not. looked_to is what the next call goes on after, null once the last log
  * was looked at: whoever calls until then has looked at all. One runner at a time: another gets nothing but nulls,
@@ -10,7 +10,7 @@
  * told apart in one statement over gapless.retention_check. A topic without retention costs nothing.
  */
 create or replace function gapless.apply_retention(
-  p_after bigint default null,
+  p_after bigint default 0,
   out done bigint,
   out looked_to bigint,
   out counting boolean
@@ -22,6 +22,7 @@ set lock_timeout = '100ms'
 as $$
 declare
   v_now timestamptz := gapless.clock();
+  v_after bigint := coalesce(p_after, (select floor(random() * max(t.topic_id))::bigint << 16 from gapless.topic t), 0);
   v_log record;
   v_looked integer := 0;
   v_moved boolean;
@@ -41,13 +42,13 @@ begin
       from gapless.topic t
       cross join lateral generate_series(0, t.partitions - 1) as p(id)
       left join gapless.retention_check c on c.topic_id = t.topic_id and c.partition_id = p.id
-      where t.topic_id >= coalesce(p_after, 0) >> 16 and t.deleted_at is null
+      where t.topic_id >= v_after >> 16 and t.deleted_at is null
         and (
           t.max_bytes is not null
           or num_nonnulls(t.retention_seconds, t.max_retention_seconds) > 0 and coalesce(c.due_at <= v_now, true)
         )
     ) l
-    where l.place > coalesce(p_after, 0)
+    where l.place > v_after
     order by l.place
     -- One more than are looked at, which tells that there is more.
     limit 101

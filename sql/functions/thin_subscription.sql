@@ -30,8 +30,9 @@ begin
       from (
         select n.ctid as id, n.dead_letter_id, coalesce(n.size, 0)::bigint as size
         from gapless.dead_letter n
-        where n.subscription_id = p_subscription_id
-        order by n.dead_letter_id
+        -- In an order that one index has: by the primary key, it would walk the letters of other groups.
+        where (n.subscription_id, n.dead_letter_id) > (p_subscription_id, 0) and n.subscription_id <= p_subscription_id
+        order by n.subscription_id, n.dead_letter_id
         limit p_limit
       ) l
     ) b

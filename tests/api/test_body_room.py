@@ -195,8 +195,13 @@ async def test_unfinished_lines_that_pause_give_way_where_room_is_scarce(
         await lines.until_received(b'"events":1')
         await lines.send(chunk(b'{"data":"' + b"x" * MUCH))
         paused.append(lines)
-    await until(lambda: any(b'"code":"request_timeout"' in lines.received for lines in paused))
+    told = b'"code":"request_timeout"'
+    reading = [asyncio.create_task(lines.until_received(told)) for lines in paused]
+    await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+    assert any(told in lines.received for lines in paused)
     await until(lambda: 0 < bodies(service).bytes <= 2 * MIB)
+    for task in reading:
+        task.cancel()
 
 
 async def test_a_body_that_comes_at_once_takes_its_room_until_it_is_stored(

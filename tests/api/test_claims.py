@@ -184,6 +184,20 @@ async def test_a_claim_whose_answer_is_lost_is_made_again_only_where_it_gets_the
         assert offsets(await once.claim()) == [2]
 
 
+async def test_nobody_is_told_that_a_claim_did_nothing_when_the_database_went_with_its_answer(
+    start_service: StartService, databases: Databases, dsn: str
+) -> None:
+    async with behind_a_wire(start_service, databases, dsn) as (api, proxy):
+        group = await Group(api.client, "/v1/topics/t").create(delivery="at_most_once")
+        await publish(api.client, "/v1/topics/t", 1, 2)
+        proxy.cut_answer_to(b"r-1", after=1, for_good=True)
+        wanted = {"member": "m", "max_events": 1, "request_id": "r-1"}
+        lost = problem(await group.raw("POST", "/claim", json=wanted), 503, "database_unavailable")
+        assert lost["outcome"] == "unknown"
+        proxy.heal()
+        assert offsets(await group.claim()) == [2]
+
+
 async def test_a_lost_claim_is_not_made_again_where_a_group_of_at_most_once_has_the_name_now(
     start_service: StartService, databases: Databases, dsn: str, connection: asyncpg.Connection
 ) -> None:

