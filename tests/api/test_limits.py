@@ -308,25 +308,24 @@ async def test_28_one_caller_at_its_limit_leaves_the_p99_of_another_as_it_was(
     quiet: list[float] = []
     loaded: list[float] = []
     async with AsyncExitStack() as stack:
-        # A hundred batches of a thousand in a second.
-        flood = [await stack.enter_async_context(Publisher(service.port, "t", a, 1_000)) for _ in range(4)]
+        # Some twenty batches in a second, which is some forty times what it may.
+        flood = await stack.enter_async_context(Publisher(service.port, "t", a, 1_000))
         other = await stack.enter_async_context(Publisher(service.port, "u", b, 1))
         await other.publish_below_the_rate()
         for turn in range(1, effort(60, 300)):
             quiet += await other.publish_below_the_rate()
             over = asyncio.Event()
-            flooding = [asyncio.create_task(one.publish_above_it(over)) for one in flood]
+            flooding = asyncio.create_task(flood.publish_above_it(over))
             loaded += await other.publish_below_the_rate()
             over.set()
-            await asyncio.gather(*flooding)
+            await flooding
             if turn >= effort(6, 60) and p99(loaded) <= P99_WITHIN * p99(quiet):
                 break
     before, meanwhile = p99(quiet), p99(loaded)
     # Where others use more than all of the machine, no turn is like another.
     assert meanwhile <= shared(P99_WITHIN * before), f"{before:.4f} s became {meanwhile:.4f}"
     assert set(other.statuses) == {201}
-    refused, stored = [sum(one.statuses[status] for one in flood) for status in (429, 201)]
-    assert refused > 20 * stored > 0
+    assert flood.statuses[429] > 10 * flood.statuses[201] > 0
 
 
 async def test_28_a_body_beyond_the_rate_is_refused_before_it_is_read(start_limited: StartLimited) -> None:
