@@ -288,7 +288,7 @@ class Publisher:
 RATE = 400
 TURN_CALLS = 50
 P99_WITHIN = effort(2.0, 1.2)
-"""A few hundred calls tell a flood from none; a fifth more takes thousands to be told from chance."""
+"""A few hundred calls tell twice as long from as long; a fifth more takes thousands."""
 
 
 def p99(seconds: list[float]) -> float:
