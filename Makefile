@@ -7,11 +7,11 @@ DEBIAN_POSTGRES ?= /usr/lib/postgresql/15/bin
 # What a database of another version could change the outcome of.
 DATABASE_TESTS := tests/sql tests/db tests/property
 # What measures times that were promised has the machine to itself. What kills servers or drives browsers and proxies
-# shares it by two, the rest with Spark beside it, a file at a time. More processes than cores, because many tests wait
+# shares it by three, the rest with Spark beside it, a file at a time. More processes than cores, because many tests wait
 # for a server to do something.
 ALONE := $(addprefix tests/fault/test_,embedded_service.py idle.py kill.py)
 SHARING := $(addprefix tests/fault/test_,logs.py metrics_workers.py readiness.py restore.py traces.py)
-BY_TWO := tests/browser $(filter-out $(SHARING) $(ALONE),$(wildcard tests/fault/test_*.py)) tests/live
+BY_THREE := tests/browser $(filter-out $(SHARING) $(ALONE),$(wildcard tests/fault/test_*.py)) tests/live
 # Of Spark, the jobs, killed drivers and what is marked `soak` are left to the soak, which runs all: a JVM takes a core
 # for itself.
 SPARK_SOON := tests/spark $(addprefix --ignore=,$(wildcard tests/spark/test_job_*.py) tests/spark/test_driver_killed.py)
@@ -34,7 +34,7 @@ run: .venv/run ## Serve on 127.0.0.1:8080 with a PostgreSQL of its own, data in 
 .PHONY: test
 test: .venv/dev ## Check the code and run the tests but for Spark's long ones, some on Debian's PostgreSQL too.
 	$(MAKE) --no-print-directory --jobs 3 lint test-spark test-others
-	$(RUN)pytest --numprocesses 2 --dist loadfile $(BY_TWO)
+	$(RUN)pytest --numprocesses 3 --dist loadfile $(BY_THREE)
 	$(RUN)pytest $(ALONE)
 	@if [ -x $(DEBIAN_POSTGRES)/postgres ]; then \
 		echo "once more on $(DEBIAN_POSTGRES)"; \
@@ -47,7 +47,7 @@ test: .venv/dev ## Check the code and run the tests but for Spark's long ones, s
 test-spark: .venv/dev
 	@said=$$(mktemp); $(RUN)pytest $(SPARK_SOON) >$$said 2>&1; code=$$?; cat $$said; rm $$said; exit $$code
 test-others: .venv/dev
-	$(RUN)pytest $(SIDE_BY_SIDE) $(addprefix --ignore=,tests/spark $(BY_TWO) $(ALONE))
+	$(RUN)pytest $(SIDE_BY_SIDE) $(addprefix --ignore=,tests/spark $(BY_THREE) $(ALONE))
 
 .PHONY: lint
 lint: .venv/dev ## Check style, types, the layers and habits that are dangerous.

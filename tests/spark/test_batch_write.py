@@ -14,6 +14,7 @@ from spark.publisher import RowRefused
 from spark.write_schema import plain
 from tests.spark.conftest import Way
 from tests.spark.sink import data, events, expected, numbers, write
+from tests.support.effort import effort
 from tests.support.log import bounds, call, create_topic, value
 from tests.support.service import ThreadService
 
@@ -145,7 +146,7 @@ async def test_a_header_without_a_value_is_refused(
         write(frame, {"dsn": publisher_dsn})
 
 
-@pytest.mark.parametrize("beyond", [-62135596800000001, 253402300800000000])
+@pytest.mark.parametrize("beyond", effort([253402300800000000], [-62135596800000001, 253402300800000000]))
 async def test_a_time_outside_the_years_1_to_9999_is_refused_by_its_row(
     spark: SparkSession, connection: asyncpg.Connection, transport: Transport, write_way: Way, beyond: int
 ) -> None:

@@ -40,6 +40,7 @@ def test_without_a_system_java_the_one_of_the_package_is_taken(no_java: Path) ->
     assert java_home() == home
 
 
+@pytest.mark.soak
 def test_spark_starts_on_the_java_of_the_package(no_java: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SESSION], env=dict(os.environ), capture_output=True, text=True, check=False
