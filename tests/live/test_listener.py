@@ -116,6 +116,7 @@ async def test_s28_the_listener_hears_again_after_the_server_was_away(
         connection = await asyncpg.connect(server.dsn)
         await create_topic(connection)
         async with running(Live(pool, settings)) as live:
+            await until(lambda: live.listener.session == 1)
             plan = await live.hub.streams.plan(["t"], Edge.LATEST, None)
             with live.hub.streams.stream(plan) as stream:
                 reader = Reader(stream)
