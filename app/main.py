@@ -50,7 +50,7 @@ __all__ = ["Server", "app_factory", "create_app"]
 log = structlog.get_logger(__name__)
 
 
-def app_factory() -> FastAPI:
+def app_factory() -> Service:
     """For `uvicorn --factory app.main:app_factory`; settings come from the environment."""
     settings = Settings()
     configure(settings.log_format, settings.log_level)
@@ -58,7 +58,7 @@ def app_factory() -> FastAPI:
     return create_app(settings)
 
 
-def create_app(settings: Settings, *, migrate_first: bool = False, folder: Path | None = None) -> FastAPI:
+def create_app(settings: Settings, *, migrate_first: bool = False, folder: Path | None = None) -> Service:
     """Without a `database_url` the service runs a PostgreSQL of its own, which is always migrated.
 
     `folder` has the data of the one that the process which started this one runs.
@@ -70,16 +70,17 @@ def create_app(settings: Settings, *, migrate_first: bool = False, folder: Path 
         background = Background()
         async with (
             provided(settings, background, migrate_first=migrate_first, folder=folder) as found,
-            _running(app, found, background, metrics),
+            _running(service, found, background, metrics),
         ):
             yield
 
-    return Service(settings, lifespan, metrics)
+    service = Service(settings, lifespan, metrics)
+    return service
 
 
 @asynccontextmanager
 async def _running(
-    app: FastAPI, found: Provided, background: Background, metrics: PrometheusMetrics
+    app: Service, found: Provided, background: Background, metrics: PrometheusMetrics
 ) -> AsyncIterator[None]:
     settings = found.settings
     dsn = str(settings.database_url)
@@ -105,7 +106,7 @@ async def _running(
         partial(_gauges, pool, listener, hub, commits, bodies, background),
     )
     watch = LoopWatch(metrics, None if settings.metrics_dir is None else exposition.note)
-    app.state.parts = Parts(
+    app.parts = Parts(
         settings=settings,
         store=store,
         groups=groups,

@@ -191,7 +191,7 @@ class GuardedAccess:
 
 
 def access_of(request: Request) -> Access:
-    return cast(Access, request.app.state.parts.access)
+    return cast(Access, request.scope["app"].parts.access)
 
 
 def identity_of(request: Request) -> Identity:

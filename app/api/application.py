@@ -29,6 +29,7 @@ from app.api import (
     subscriptions,
     topics,
 )
+from app.api.deps import Parts
 from app.api.document import describe_service
 from app.api.known_paths import KnownPaths
 from app.api.middleware import EdgeMiddleware
@@ -70,7 +71,9 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class Service(FastAPI):
-    """`lifespan` puts the Parts that the routes work with into `state.parts`."""
+    """`lifespan` sets the `parts` that the routes work with."""
+
+    parts: Parts
 
     def __init__(
         self, settings: Settings, lifespan: Lifespan | None = None, counts: Metrics = NOBODY

@@ -16,7 +16,7 @@ def room_of(request: Request) -> Room:
     scope = request.scope
     room: Room | None = scope.get(_ROOM)
     if room is None:
-        bodies = cast(Bodies, request.app.state.parts.bodies)
+        bodies = cast(Bodies, scope["app"].parts.bodies)
         room = scope[_ROOM] = Room(bodies, caller_of(scope))
     return room
 

@@ -81,7 +81,7 @@ class Connection(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        parts: Parts = config.app.state.parts  # type: ignore[union-attr]
+        parts: Parts = config.app.parts  # type: ignore[union-attr]
         self._settings = parts.settings
         self._malformed = parts.malformed
         self._awaited = _Awaited.HEAD

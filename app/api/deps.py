@@ -58,4 +58,4 @@ class Parts:
 
 
 def parts(request: Request) -> Parts:
-    return cast(Parts, request.app.state.parts)
+    return cast(Parts, request.scope["app"].parts)

@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class Server(uvicorn.Server):
-    """Runs an application that has its `Parts` in `state.parts`; `serving` is called when it serves."""
+    """Runs an application that has its `Parts` once it has started; `serving` is called when it serves."""
 
     def __init__(self, config: uvicorn.Config, serving: Callable[[], None] | None = None) -> None:
         config.http = Connection
@@ -85,8 +85,7 @@ class Server(uvicorn.Server):
 
     @property
     def _parts(self) -> Parts | None:
-        state = getattr(self.config.app, "state", None)
-        return getattr(state, "parts", None)
+        return getattr(self.config.app, "parts", None)
 
     def _stop(self) -> None:
         if (parts := self._parts) is not None:

@@ -51,7 +51,7 @@ class StreamRoute(RawRoute):
     takes_tickets = True
 
     def refuse(self, scope: Scope, error: GaplessError) -> Response:
-        return refusal(scope, error, scope["app"].state.parts.settings.retry_milliseconds)
+        return refusal(scope, error, scope["app"].parts.settings.retry_milliseconds)
 
 
 class StreamResponse(Response):

@@ -119,7 +119,7 @@ def _run(settings: "Settings", listener: socket.socket, migrate: bool) -> None:
     # One process shares its metrics with nobody, and a folder would add what an earlier one told.
     settings = settings.model_copy(update={"metrics_dir": None})
     app = create_app(settings, migrate_first=migrate)
-    run(app, listener, lambda: started(app.state.parts.outage.reason), settings)
+    run(app, listener, lambda: started(app.parts.outage.reason), settings)
 
 
 def _welcome(settings: "Settings", listener: socket.socket, lacking: str | None) -> str:

@@ -55,7 +55,7 @@ class World:
     @property
     def going_on(self) -> int:
         """What waits or streams at `here`."""
-        access = self._service.app.state.parts.access
+        access = self._service.app.parts.access
         assert isinstance(access, GuardedAccess)
         return len(access.permits._held)
 
@@ -303,7 +303,7 @@ async def test_keys_stay_known_while_the_database_is_away(
     async with httpx.AsyncClient(base_url=service.base_url, headers=admin, timeout=30) as client:
         await client.put("/v1/topics/orders")
         async with open_stream(f"{service.base_url}/v1/topics/orders/stream", headers=admin) as stream:
-            store = service.app.state.parts.keys
+            store = service.app.parts.keys
             tried = 0
 
             async def fails() -> list[Any]:

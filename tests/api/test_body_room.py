@@ -39,7 +39,7 @@ def chunk(data: bytes) -> bytes:
 
 
 def bodies(service: ThreadService) -> Bodies:
-    found: Bodies = service.app.state.parts.bodies
+    found: Bodies = service.app.parts.bodies
     return found
 
 

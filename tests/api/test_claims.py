@@ -102,7 +102,7 @@ async def test_five_groups_that_read_the_same_cost_one_read(
 ) -> None:
     groups = [await Group(http, topic, f"g{number}").create() for number in range(5)]
     await publish(http, topic, *range(100))
-    with counted_reads(shared_service.app.state.parts.claims.cache) as reads:
+    with counted_reads(shared_service.app.parts.claims.cache) as reads:
         claims = await asyncio.gather(*(group.claim() for group in groups))
     assert all(offsets(claim) == list(range(1, 101)) for claim in claims)
     assert len({json.dumps(claim["events"]) for claim in claims}) == 1

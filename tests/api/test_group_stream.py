@@ -209,7 +209,7 @@ async def test_s55_who_leaves_a_stream_gives_back_its_leases_at_once(
         stream.reset()
         claim = await next_one
     assert (offsets(claim), claim["lease"]["attempt"]) == ([1, 2, 3, 4], 1)
-    await until(lambda: quiet.app.state.parts.streams.open == 0)
+    await until(lambda: quiet.app.parts.streams.open == 0)
 
 
 async def test_a_stream_ends_with_drain_when_the_server_stops_and_keeps_nothing(
@@ -257,7 +257,7 @@ async def test_a_member_that_reads_slowly_keeps_its_leases(start_service: StartS
         await client.put(TOPIC)
         group = await Group(client, TOPIC).create(lease_seconds=60)
         async with unread(service, group) as lease:
-            (stream,) = service.app.state.parts.streams._open
+            (stream,) = service.app.parts.streams._open
             await until(lambda: stream._sending)
             for minutes in (0.5, 1, 1.5, 2):
                 await clock.move(timedelta(minutes=0.5))
@@ -276,7 +276,7 @@ async def test_a_member_that_reads_nothing_is_cut_off_and_loses_its_leases(
         async with unread(service, group) as lease:
             claim = await group.claim("other", wait=25)
             assert offsets(claim)[0] == lease["first_offset"]
-            assert service.app.state.parts.streams.open == 0
+            assert service.app.parts.streams.open == 0
 
 
 async def test_a_stream_keeps_to_settings_that_change(start_service: StartService) -> None:

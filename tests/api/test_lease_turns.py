@@ -46,8 +46,8 @@ async def test_who_gets_no_turn_in_time_is_told_to_come_back_and_publishes_and_c
     start_service: StartService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = await start_service(pool_max=3)
-    monkeypatch.setattr(service.app.state.parts.claims._lease_turns, "_wait_seconds", 0.1)
-    slow = Slow(service.app.state.parts.groups, monkeypatch)
+    monkeypatch.setattr(service.app.parts.claims._lease_turns, "_wait_seconds", 0.1)
+    slow = Slow(service.app.parts.groups, monkeypatch)
     async with httpx.AsyncClient(base_url=service.base_url, timeout=60) as client:
         insist(await client.put(TOPIC))
         await publish(client, TOPIC, 1)
@@ -68,7 +68,7 @@ async def test_a_group_that_keeps_its_turns_leaves_one_to_the_others(
     start_service: StartService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = await start_service(pool_max=6)
-    slow = Slow(service.app.state.parts.groups, monkeypatch)
+    slow = Slow(service.app.parts.groups, monkeypatch)
     async with httpx.AsyncClient(base_url=service.base_url, timeout=60) as client:
         insist(await client.put(TOPIC))
         await publish(client, TOPIC, 1)

@@ -106,7 +106,7 @@ async def test_27_streams_of_one_token_are_limited_and_those_of_others_are_not(
         ]
         for stream in [await stack.enter_async_context(other) for other in others]:
             assert await stream.position()
-    assert service.app.state.parts.streams.open == 2 + 4
+    assert service.app.parts.streams.open == 2 + 4
 
 
 async def test_27_where_nobody_says_who_they_are_only_all_together_are_limited(
@@ -130,7 +130,7 @@ async def test_27_a_place_is_free_again_as_soon_as_its_stream_is_gone(start_limi
     for _ in range(20):
         async with open_stream(service.base_url + STREAM, headers=a) as stream:
             assert await stream.position()
-        await until(lambda: service.app.state.parts.streams.open == 0)
+        await until(lambda: service.app.parts.streams.open == 0)
 
 
 async def test_27_tickets_count_for_the_caller_that_made_them(
@@ -217,7 +217,7 @@ async def test_28_one_caller_at_its_limit_costs_another_nothing(start_limited: S
     service, a, b = await start_limited(publish_events_per_second=10, burst_seconds=2)
     rated(service)
     async with httpx.AsyncClient(base_url=service.base_url, timeout=60) as client:
-        commits = service.app.state.parts.commits
+        commits = service.app.parts.commits
         asked: list[str] = []
         publish = commits.publish
 
@@ -225,7 +225,7 @@ async def test_28_one_caller_at_its_limit_costs_another_nothing(start_limited: S
             asked.append(topic)
             return await publish(topic, *rest)
 
-        commits.publish = noted
+        commits.publish = noted  # type: ignore[method-assign,assignment]
         flood = [client.post(EVENTS, json=ONE, headers=a) for _ in range(300)]
         calls = [client.post(EVENTS, json=ONE, headers=b) for _ in range(20)]
         answers = await asyncio.gather(*flood, *calls)
@@ -372,14 +372,14 @@ async def test_28_a_stream_of_lines_is_slowed_to_the_rate(start_limited: StartLi
 
 async def test_28_lines_that_wait_for_the_rate_end_with_the_service(start_limited: StartLimited) -> None:
     service, a, _ = await start_limited(publish_events_per_second=0.05)
-    rates = service.app.state.parts.rates
+    rates = service.app.parts.rates
     pace, paced = rates.pace, []
 
     async def noted(*given: Any) -> None:
         paced.append(given)
         await pace(*given)
 
-    rates.pace = noted
+    rates.pace = noted  # type: ignore[method-assign,assignment]
     line = b'b\r\n{"data":1}\n\r\n'
     async with Rude(service.port) as rude:
         await rude.send(

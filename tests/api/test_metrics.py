@@ -346,7 +346,7 @@ async def test_scrapes_that_come_together_ask_the_database_once(
     start_service: StartService, connection: asyncpg.Connection
 ) -> None:
     service = await start_service(metrics_cache_seconds=3600)
-    store = service.app.state.parts.store
+    store = service.app.parts.store
     asked = []
     measure = store.measure
 
@@ -354,7 +354,7 @@ async def test_scrapes_that_come_together_ask_the_database_once(
         asked.append(limits)
         return await measure(*limits)
 
-    store.measure = counted
+    store.measure = counted  # type: ignore[method-assign,assignment]
     async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
         await asyncio.gather(*(scrape(client) for _ in range(10)))
         await scrape(client)
@@ -440,7 +440,7 @@ async def test_the_pool_shows_waits_and_calls_that_were_given_up(start_service: 
     )
     async with api_of(service.base_url) as api:
         await scrape(api.client)
-        pool = service.app.state.parts.store._pool._pool
+        pool = service.app.parts.store._pool._pool
         assert service.server.loop is not None
 
         # The pool belongs to the loop of the service.

@@ -114,8 +114,8 @@ async def boom(*_: Any, **__: Any) -> None:
 async def test_a_failure_of_the_server_tells_its_request_id_and_nothing_else(
     service: ThreadService, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service.app.state.parts.store, "get_topic", boom)
-    monkeypatch.setattr(service.app.state.parts.store, "publish", boom)
+    monkeypatch.setattr(service.app.parts.store, "get_topic", boom)
+    monkeypatch.setattr(service.app.parts.store, "publish", boom)
     with structlog.testing.capture_logs() as logged:
         read = await client.get("/v1/topics/t", headers={"X-Request-Id": "abc-1"})
         published = await client.post("/v1/topics/t/events", json={"events": [{"data": 1}]})
@@ -134,7 +134,7 @@ async def test_an_error_that_has_no_status_is_a_failure_of_the_server(
     async def refuse(*_: Any) -> None:
         raise GaplessError("the password is swordfish")
 
-    monkeypatch.setattr(service.app.state.parts.store, "get_topic", refuse)
+    monkeypatch.setattr(service.app.parts.store, "get_topic", refuse)
     with structlog.testing.capture_logs() as logged:
         answer = await client.get("/v1/topics/t")
     problem(answer, 500, "internal")

@@ -110,7 +110,7 @@ async def test_s35_clients_that_leave_early_leak_no_connection(start_service: St
                     for n in range(first, first + 100)
                 )
             )
-        pool = service.app.state.parts.store._pool._pool
+        pool = service.app.parts.store._pool._pool
         await until(lambda: pool.get_idle_size() == pool.get_size())
         started = time.monotonic()
         await api.publish("last")
@@ -207,7 +207,7 @@ async def test_one_bad_request_among_many_does_not_fail_its_companions(
     async with asyncio.TaskGroup() as group, locked_partitions(holder, "t"):
         bodies = [split if n == 10 else {"events": [{"data": n}]} for n in range(20)]
         tasks = [group.create_task(client.post("/v1/topics/t/events", json=body)) for body in bodies]
-        await until(lambda: service.app.state.parts.commits.pending == 20)
+        await until(lambda: service.app.parts.commits.pending == 20)
     problem(tasks[10].result(), 422, "transaction_split")
     assert [task.result().status_code for task in tasks].count(201) == 19
 
@@ -385,7 +385,7 @@ async def test_a_full_queue_answers_busy_and_recovers(start_service: StartServic
     async with api_of(service.base_url) as api:
         await api.create()
         body = {"events": [{"data": 1}]}
-        commits = service.app.state.parts.commits
+        commits = service.app.parts.commits
         async with asyncio.TaskGroup() as group, locked(connection, "t"):
             # The first alone, or those that come with it would go into its transaction.
             tasks = [group.create_task(api.client.post("/v1/topics/t/events", json=body))]
@@ -410,7 +410,7 @@ async def test_events_that_were_accepted_are_stored_when_the_server_stops(
         await api.create()
         async with asyncio.TaskGroup() as group, locked(connection, "t"):
             tasks = [group.create_task(api.publish(n)) for n in range(20)]
-            await until(lambda: service.app.state.parts.commits.pending == 20)
+            await until(lambda: service.app.parts.commits.pending == 20)
             service.begin_stop()
         assert sorted(task.result()[0] for task in tasks) == list(range(1, 21))
     assert await connection.fetchval("select tip from gapless.log_bounds('t')") == 20

@@ -170,7 +170,7 @@ async def test_a_waiting_read_answers_as_soon_as_an_event_is_there(
     await client.put("/v1/topics/t")
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(page(client, "/v1/topics/t", offset=1, wait=25))
-        await until(lambda: service.app.state.parts.tail.waiting)
+        await until(lambda: service.app.parts.tail.waiting)
         await publish(client, "/v1/topics/t", "news")
     assert offsets(waiting.result()) == [1]
     assert waiting.result()["tip"] == 1
@@ -188,7 +188,7 @@ async def test_a_waiting_read_holds_no_connection(start_service: StartService) -
         await client.put("/v1/topics/t")
         async with asyncio.TaskGroup() as group:
             waiting = [group.create_task(page(client, "/v1/topics/t", wait=25)) for _ in range(50)]
-            await until(lambda: service.app.state.parts.tail.waiting == 50)
+            await until(lambda: service.app.parts.tail.waiting == 50)
             await publish(client, "/v1/topics/t", "news")
         assert all(offsets(task.result()) == [1] for task in waiting)
 
@@ -199,7 +199,7 @@ async def test_waiting_reads_are_answered_when_the_server_stops(
     await client.put("/v1/topics/t")
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(page(client, "/v1/topics/t", wait=25))
-        await until(lambda: service.app.state.parts.tail.waiting)
+        await until(lambda: service.app.parts.tail.waiting)
         service.begin_stop()
     assert waiting.result()["events"] == []
 
@@ -210,7 +210,7 @@ async def test_a_waiting_read_of_a_topic_that_is_deleted_is_refused(
     await client.put("/v1/topics/t")
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(client.get("/v1/topics/t/events", params={"wait": 25}))
-        await until(lambda: service.app.state.parts.tail.waiting)
+        await until(lambda: service.app.parts.tail.waiting)
         await client.delete("/v1/topics/t")
     problem(waiting.result(), 404, "topic_not_found")
 
@@ -220,9 +220,9 @@ async def test_a_client_that_leaves_a_waiting_read_leaves_nothing_behind(
 ) -> None:
     await client.put("/v1/topics/t")
     waiting = asyncio.create_task(page(client, "/v1/topics/t", wait=25))
-    await until(lambda: service.app.state.parts.tail.waiting)
+    await until(lambda: service.app.parts.tail.waiting)
     waiting.cancel()
-    await until(lambda: not service.app.state.parts.tail.waiting)
+    await until(lambda: not service.app.parts.tail.waiting)
 
 
 async def test_a_full_page_is_cached_by_its_etag(http: httpx.AsyncClient, topic: str) -> None:

@@ -349,7 +349,7 @@ async def test_more_streams_than_allowed_are_told_to_come_back_later(start_servi
                 assert (answer.status_code, answer.json()["code"]) == (503, "server_full")
                 waits.add(answer.headers["retry-after"])
             assert len(waits) > 1, "everybody would come back at once"
-        await until(lambda: service.app.state.parts.streams.open == 0)
+        await until(lambda: service.app.parts.streams.open == 0)
         async with api.stream() as third:
             assert await third.position()
 

@@ -95,7 +95,7 @@ async def test_a_full_server_sends_browsers_away_for_a_while_and_others_with_a_p
             for accept in ("application/json", "*/*"):
                 answer = await api.client.get(api.url(), headers={"Accept": accept})
                 problem(answer, 503, "server_full")
-        await until(lambda: service.app.state.parts.streams.open == 0)
+        await until(lambda: service.app.parts.streams.open == 0)
         await api.publish(1)
         async with api.stream(last_event_id=position) as again:
             assert offset(await again.next()) == 1

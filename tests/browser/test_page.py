@@ -346,7 +346,7 @@ async def test_s12_the_eighth_tab_is_as_live_as_the_first(
             seconds.append(time.monotonic() - began)
     # A machine that is busy with other things is slow for the first tab too.
     assert seconds[7] < max(shared(2.0), 2 * seconds[0])
-    await until(lambda: service.app.state.parts.streams.open == 1)
+    await until(lambda: service.app.parts.streams.open == 1)
     assert (await tabs[7].publish('"from the eighth"', key="k")).endswith(":1")
     await client.post(
         "/v1/topics/orders/events", json={"events": [{"key": str(n), "data": n} for n in range(10)]}
@@ -387,12 +387,12 @@ async def test_s14_a_deleted_topic_ends_the_stream_and_the_browser_stops_asking(
     await client.delete("/v1/topics/orders")
     await tab.state("ended")
     await expect(tab.page.locator("#notices")).to_contain_text("deleted")
-    await until(lambda: service.app.state.parts.streams.open == 0)
+    await until(lambda: service.app.parts.streams.open == 0)
     before = service.server.server_state.total_requests
     # Longer than the browser's own reconnection delay would be.
     await tab.page.wait_for_timeout(service.settings.retry_milliseconds * 2)
     assert service.server.server_state.total_requests - before <= 2
-    assert service.app.state.parts.streams.open == 0
+    assert service.app.parts.streams.open == 0
 
 
 async def test_the_list_can_be_paused_while_the_counters_go_on(

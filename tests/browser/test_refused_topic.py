@@ -27,7 +27,7 @@ async def failed(tab: Tab, words: str) -> None:
 async def streams(tab: Tab, service: ThreadService, client: httpx.AsyncClient, topic: str) -> None:
     """Whether what is published comes by the stream, and nothing has to be read from the log."""
     await tab.state("live")
-    await until(lambda: service.app.state.parts.streams.open == 1)
+    await until(lambda: service.app.parts.streams.open == 1)
     (await client.post(f"/v1/topics/{topic}/events", json={"events": [{"data": 1}]})).raise_for_status()
     await tab.received(1)
     assert (await tab.partitions())[0]["fetched"] == 0
@@ -52,7 +52,7 @@ async def test_a_topic_that_may_not_be_read_fails_in_its_tab_and_others_stream_o
         await streams(reader, service, client, "orders")
         # Alone as well.
         await reader.page.close()
-        await until(lambda: service.app.state.parts.streams.open == 0)
+        await until(lambda: service.app.parts.streams.open == 0)
         await other.page.reload()
         await failed(other, "`subscribe`")
 
@@ -90,4 +90,4 @@ async def test_a_topic_that_is_deleted_before_its_stream_begins_ends(
     await tab.page.route("**/v1/stream?*", delete_first)
     await tab.page.goto(f"{service.base_url}/#topic=orders")
     await tab.state("ended")
-    assert service.app.state.parts.streams.open == 0
+    assert service.app.parts.streams.open == 0

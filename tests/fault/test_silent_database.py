@@ -73,7 +73,7 @@ async def test_callers_of_a_silent_database_are_told_in_time_and_served_after_it
         await claim_and_read(api, group)
         after = await api.publish("after")
         events = (await api.read(limit=1000))["events"]
-        pool = service.app.state.parts.store._pool
+        pool = service.app.parts.store._pool
         await until(lambda: pool.idle == pool.size)
     assert [event["offset"] for event in events] == list(range(1, len(events) + 1))
     found = [event["data"] for event in events]

@@ -70,7 +70,7 @@ async def test_a_stream_that_begins_while_the_service_stops_is_sent_away_not_ref
     """A refusal would make a browser give up for good."""
     async with api_of(service.base_url) as api:
         await api.create()
-        parts = service.app.state.parts
+        parts = service.app.parts
         assert service.server.loop is not None
         service.server.loop.call_soon_threadsafe(parts.stopping.set)
         async with api.stream() as stream:

@@ -244,7 +244,7 @@ class Returning:
 
 
 def _streams(service: ThreadService) -> Streams:
-    streams: Streams = service.app.state.parts.streams
+    streams: Streams = service.app.parts.streams
     return streams
 
 

@@ -204,7 +204,7 @@ async def test_without_configuration_nothing_is_traced_and_nothing_loaded(
 ) -> None:
     assert create_tracing(None) is None
     service = await start_service()
-    assert service.app.state.parts.tracing is None
+    assert service.app.parts.tracing is None
     async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         await client.put(TOPIC)
         await publish(client, {"data": 1}, traceparent=PARENT)

@@ -10,7 +10,7 @@ from tests.support.wait import until
 
 
 def claims_of(service: ThreadService) -> Claims:
-    claims: Claims = service.app.state.parts.claims
+    claims: Claims = service.app.parts.claims
     return claims
 
 
