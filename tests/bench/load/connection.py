@@ -105,5 +105,6 @@ def post(path: str, body: bytes, content_type: str = "application/json", token: 
     return head.encode() + body
 
 
-def get(path: str, accept: str = "application/json") -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: {accept}\r\n\r\n".encode()
+def get(path: str, accept: str = "application/json", token: str | None = None) -> bytes:
+    head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{authorization(token)}Accept: {accept}\r\n\r\n"
+    return head.encode()

@@ -5,16 +5,17 @@ every second is fifteen times what is usual.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from statistics import median
 
 import asyncpg
-import httpx
 
 from app.auth.tokens import hash_token, new_token
 from tests.bench.figures import Figure, Goal, Side, paired_ratio
+from tests.bench.load.connection import get
 from tests.bench.rounds import Contender, interleave
 from tests.bench.scenarios.arrival import lost_frames
 from tests.bench.scenarios.claim_rate import fill, rewind
@@ -26,6 +27,7 @@ PARTITIONS = 4
 BATCH_EVENTS = 100
 LISTENERS = 100
 SCRAPE_SECONDS = 1.0
+_LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 LATENCY_SAMPLES = 200
 EVERY_SECONDS = 0.05
 GUARDED = {
@@ -63,11 +65,19 @@ class Served:
                 scraping.result()
 
     async def _scrape(self, token: str) -> None:
-        headers = {"Authorization": f"Bearer {token}"}
-        async with httpx.AsyncClient(base_url=self.stack.service.base_url, headers=headers) as client:
+        # A client of HTTP that is set up for each turn takes 3 % of the machine, and from this side only.
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.stack.service.port)
+        try:
             while True:
-                (await client.get("/metrics")).raise_for_status()
+                writer.write(get("/metrics", "text/plain", token))
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = _LENGTH.search(head)
+                if not head.startswith(b"HTTP/1.1 200 ") or length is None:
+                    raise RuntimeError(head.decode(errors="replace"))
+                await reader.readexactly(int(length[1]))
                 await asyncio.sleep(SCRAPE_SECONDS)
+        finally:
+            writer.close()
 
 
 Measure = Callable[[Served, AsyncExitStack], Awaitable[Contender]]
