@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from app.api.authorisation import ANY, NONE, authorise
-from app.api.credentials import bearer_token, check_csrf, check_origin, credentials_of, ticket_of
+from app.api.credentials import bearer_token, check_csrf, check_origin, credentials_of, key_of, ticket_of
 from app.api.params import check_group_name, check_topic_name, values_of
 from app.auth.authenticator import Authenticator
 from app.auth.identity import ANONYMOUS, Identity
@@ -124,7 +124,7 @@ class GuardedAccess:
     async def admit(self, needs: Needs, request: Request) -> None:
         scope = request.scope
         if needs.allows != NONE:
-            identity = scope[IDENTITY] = await self._identify(needs, scope)
+            identity = scope[IDENTITY] = self._recognise(scope) or await self._identify(needs, scope)
             if needs.ticket and not self.is_valid(identity):
                 # Taken for another moment, as clocks differ: a stream would only begin to end.
                 raise Unauthorized()
@@ -157,6 +157,11 @@ class GuardedAccess:
         async with asyncio.TaskGroup() as loops:
             loops.create_task(self._authenticator.run())
             loops.create_task(self.permits.run())
+
+    def _recognise(self, scope: Scope) -> Identity | None:
+        """Whom `_identify` would find, at a third of its cost, for a key in use."""
+        key = key_of(scope)
+        return None if key is None else self._authenticator.recognise(key)
 
     async def _identify(self, needs: Needs, scope: Scope) -> Identity:
         authorization, cookie = credentials_of(scope)

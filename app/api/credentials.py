@@ -13,12 +13,15 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from app.api.params import MAX_QUERY_FIELDS, TOKEN_NAMES, token_in_query, too_many_fields, values_of
+from app.auth.tokens import KEY_PREFIX
 from app.errors import CsrfRefused, Unauthorized
 
 COOKIE = "__Host-gapless"
 CSRF_HEADER = "X-CSRF-Token"
 TICKET = "ticket"
 _OF_BROWSERS = (b"sec-fetch-site", b"origin")
+_BEARER = b"Bearer "
+_BEARER_KEY = _BEARER + KEY_PREFIX.encode()
 
 
 def refuse_token_in_query(query: bytes) -> None:
@@ -44,6 +47,14 @@ def credentials_of(scope: Scope) -> tuple[list[bytes], str | None]:
         elif name == b"cookie" and cookie is None:
             cookie = _named_cookie(value.decode("latin-1"))
     return authorization, cookie
+
+
+def key_of(scope: Scope) -> str | None:
+    """The API key of a request that shows one as nearly all do; None where a closer look is needed."""
+    given: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) == 1 and given[0].startswith(_BEARER_KEY):
+        return given[0][len(_BEARER) :].decode("latin-1")
+    return None
 
 
 def session_cookie(scope: Scope) -> str | None:

@@ -53,13 +53,13 @@ class Keyring:
 
     async def find(self, token_hash: bytes) -> Identity:
         """Unauthorized for an unknown, revoked or expired one; DatabaseUnavailable where nobody can tell."""
-        found = self._known(token_hash)
+        found = self.known(token_hash)
         if found is None and token_hash not in self._refused:
             if self._waiting >= MAX_WAITING:
                 # It may be a key that was made a moment ago, and a 401 is for good.
                 raise DatabaseUnavailable("Too many unknown tokens are looked up at this moment.")
             await self._look_again()
-            found = self._known(token_hash)
+            found = self.known(token_hash)
             if found is None:
                 self._refuse(token_hash)
         if self._by_hash is None:
@@ -67,6 +67,10 @@ class Keyring:
         if found is None or found.ends_at <= self._now():
             raise Unauthorized()
         return found
+
+    def known(self, token_hash: bytes) -> Identity | None:
+        """Of the last load, whether it has expired meanwhile or not."""
+        return None if self._by_hash is None else self._by_hash.get(token_hash)
 
     def holds(self, key_id: int) -> bool:
         """Whether the key or session was active when the keys were last loaded."""
@@ -95,9 +99,6 @@ class Keyring:
         self._by_hash = {row.token_hash: _identity(row, asked_at, before) for row in rows}
         self._ids = frozenset(row.key_id for row in rows)
         self._failure, self._completed = None, number
-
-    def _known(self, token_hash: bytes) -> Identity | None:
-        return None if self._by_hash is None else self._by_hash.get(token_hash)
 
     async def _look_again(self) -> None:
         if self._next_look is None:

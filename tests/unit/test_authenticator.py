@@ -77,6 +77,27 @@ async def test_keys_and_sessions_are_looked_up_and_other_words_are_not(
     assert credentials.loads == 1
 
 
+async def test_a_key_in_use_is_recognised_until_it_ends_and_nothing_else_is(
+    authenticator: Authenticator, credentials: Credentials, ticking: Ticking
+) -> None:
+    key, timed = new_token(), new_token()
+    credentials.add(key, "publish")
+    credentials.rows.append(ActiveKey(2, hash_token(timed), "key:t", ["publish"], 5.0))
+    assert authenticator.recognise(key) is None, "nothing is known before the first load"
+    await authenticator.refresh()
+    for token_of in (key, timed):
+        assert authenticator.recognise(token_of) is await authenticator.identify(token_of)
+    for text in ("", "x", UNKNOWN, new_ticket(), key + " ", key[:-1], "é" * 48):
+        assert authenticator.recognise(text) is None
+    ticking.time += 5
+    assert authenticator.recognise(key) is not None
+    assert authenticator.recognise(timed) is None
+    credentials.rows.clear()
+    await authenticator.refresh()
+    assert authenticator.recognise(key) is None
+    assert credentials.loads == 2
+
+
 async def test_one_refusal_looks_like_another(authenticator: Authenticator, credentials: Credentials) -> None:
     details = set()
     for text in ("", "nonsense", UNKNOWN, new_ticket()):
