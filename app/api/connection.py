@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Collection
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -34,6 +35,9 @@ MAX_WAITING = 100
 """Requests behind one that is not answered; the piece that brought the last of them may have some more."""
 PIECE_BYTES = 16 * 1024
 """Parsed at once. A read brings up to 256 kB, in which there is room for more than ten thousand requests."""
+MOST_TARGETS = 4096
+LONGEST_TARGET = 500
+"""Longer ones are not remembered: together they would take too much."""
 RESET = struct.pack("ii", 1, 0)
 """For `SO_LINGER`: what is only closed lives on in the kernel until the client has read all of it."""
 
@@ -67,6 +71,16 @@ class _Flow(FlowControl):
     def resume_reading(self) -> None:
         if self.read_paused and not self.rest and self.has_room:
             super().resume_reading()
+
+
+def _target(url: bytes) -> tuple[bytes, str, bytes]:
+    """The path as it came and decoded, and the query."""
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    return parsed.path, unquote(path) if "%" in path else path, parsed.query or b""
+
+
+_known_target = lru_cache(MOST_TARGETS)(_target)
 
 
 class Connection(HttpToolsProtocol):
@@ -144,8 +158,12 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # What follows a chunked body are trailers: no header that was looked at before may come by them.
-        if self._awaited is _Awaited.HEAD:
-            super().on_header(name, value)
+        if self._awaited is not _Awaited.HEAD:
+            return
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self._awaited is _Awaited.END:
@@ -230,13 +248,12 @@ class Connection(HttpToolsProtocol):
     def _begin(self) -> None:
         """What uvicorn does with a head, but for WebSockets and its own limit of connections."""
         version = self.parser.get_http_version()
-        url = httptools.parse_url(self.url)
-        path = url.path.decode("ascii")
+        raw_path, path, query = (_known_target if len(self.url) <= LONGEST_TARGET else _target)(self.url)
         self.scope["http_version"] = version
         self.scope["method"] = self.parser.get_method().decode("ascii")
-        self.scope["raw_path"] = url.path
-        self.scope["path"] = unquote(path) if "%" in path else path
-        self.scope["query_string"] = url.query or b""
+        self.scope["raw_path"] = raw_path
+        self.scope["path"] = path
+        self.scope["query_string"] = query
         pending = self.cycle is not None and not self.cycle.response_complete
         self.cycle = Cycle(
             scope=self.scope,

@@ -38,6 +38,7 @@ MAX_LIST_BYTES = 256 * 1024
 """Of bodies that list up to 10,000 offsets or ids."""
 SLOW_SECONDS = 1.0
 """Of a body that took longer, the caller may have lost the right to send it."""
+_JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")
 
 _UNKNOWN = re.compile(r"contains unknown field `(.*)`", re.DOTALL)
@@ -96,7 +97,14 @@ class JsonResponse(Response):
         self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(content, status_code, headers)
-        if headers is None or "Cache-Control" not in headers:
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        if headers is None:
+            # What the class above does, which would look for each of them among those given.
+            self.raw_headers = [(b"content-length", b"%d" % len(self.body)), _JSON, _NO_STORE]
+            return
+        super().init_headers(headers)
+        if "Cache-Control" not in headers:
             self.raw_headers.append(_NO_STORE)
 
     def render(self, content: Any) -> bytes:

@@ -72,8 +72,8 @@ async def with_ticket(service: ThreadService, headers: dict[str, str]) -> str:
 
 def rated(service: ThreadService) -> Ticking:
     """From now on the rates of the service go by a clock that the test moves."""
-    ticking, state = Ticking(), service.app.state
-    state.parts = replace(state.parts, rates=Rates(service.settings, ticking.now))
+    ticking, app = Ticking(), service.app
+    app.parts = replace(app.parts, rates=Rates(service.settings, ticking.now))
     return ticking
 
 

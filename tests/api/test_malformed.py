@@ -15,8 +15,8 @@ NO_HTTP = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
 
 async def test_any_number_of_malformed_requests_is_a_record_in_half_a_minute(service: ThreadService) -> None:
-    ticking, state = Ticking(), service.app.state
-    state.parts = replace(state.parts, malformed=Malformed(ticking.now))
+    ticking, app = Ticking(), service.app
+    app.parts = replace(app.parts, malformed=Malformed(ticking.now))
     with structlog.testing.capture_logs() as logged:
         for _ in range(20):
             assert await answers(service.port, NO_HTTP) == [400]

@@ -21,7 +21,7 @@ class Waiting:
     """Reads each request, then waits until its client is gone."""
 
     def __init__(self) -> None:
-        self.state = SimpleNamespace(parts=SimpleNamespace(settings=Settings(), malformed=Malformed()))
+        self.parts = SimpleNamespace(settings=Settings(), malformed=Malformed())
         self.received: list[str] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -33,7 +33,7 @@ class Late:
     """Accepts each request when its client is gone."""
 
     def __init__(self) -> None:
-        self.state = SimpleNamespace(parts=SimpleNamespace(settings=Settings(), malformed=Malformed()))
+        self.parts = SimpleNamespace(settings=Settings(), malformed=Malformed())
         self.accepted: bool | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -18,7 +18,7 @@ class Reading:
     """Reads each request to its end, and answers it."""
 
     def __init__(self, settings: Settings) -> None:
-        self.state = SimpleNamespace(parts=SimpleNamespace(settings=settings, malformed=Malformed()))
+        self.parts = SimpleNamespace(settings=settings, malformed=Malformed())
         self.received: list[bytes] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
