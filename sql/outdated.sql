@@ -1,10 +1,12 @@
 /*
- * Functions of earlier versions that cannot be replaced, as they answer or are asked something else now. They are dropped
- * in the transaction that makes them anew, so that no call after another finds none, and only once.
+ * Functions of earlier versions that cannot be replaced, as they answer or are asked something else now. They are set
+ * aside under another name in the transaction that makes them anew, so that no call after another finds none, and only
+ * once. roles.sql hands on who may execute them, and drops them.
  */
 do $$
 declare
   v_function regprocedure;
+  v_name name;
 begin
   foreach v_function in array array[
     to_regprocedure(
@@ -26,8 +28,11 @@ begin
     to_regprocedure('gapless.apply_retention()'),
     to_regprocedure('gapless.event_completion(text, integer, bigint)')
   ] loop
-    if exists (select from pg_proc p where p.oid = v_function and 'published_at' = any (p.proargnames) is not true) then
-      execute format('drop function %s', v_function);
+    select p.proname into v_name
+    from pg_proc p
+    where p.oid = v_function and 'published_at' = any (p.proargnames) is not true;
+    if found then
+      execute format('alter function %s rename to %I', v_function, 'outdated:' || v_name);
     end if;
   end loop;
 end

@@ -89,3 +89,44 @@ begin
   end if;
 end
 $$;
+
+/*
+ * What outdated.sql set aside goes, and who may execute what took its place is as if it had been replaced. The owner
+ * becomes the grantor, also of what somebody granted who had it with grant option.
+ */
+do $$
+declare
+  v_outdated record;
+  v_grant record;
+begin
+  for v_outdated in
+    select
+      p.oid::regprocedure as routine, p.proowner as owner, p.proacl as acl,
+      array(
+        select s.oid::regprocedure from pg_proc s
+        where s.pronamespace = p.pronamespace and p.proname = 'outdated:' || s.proname
+      ) as successors
+    from pg_proc p
+    where p.pronamespace = 'gapless'::regnamespace and p.proname like 'outdated:%'
+  loop
+    for v_grant in
+      select r.rolname as role, case when bool_or(a.is_grantable) then ' with grant option' else '' end as option
+      from aclexplode(v_outdated.acl) a
+      join pg_roles r on r.oid = a.grantee
+      where a.grantee <> v_outdated.owner
+      group by r.rolname
+      order by r.rolname
+    loop
+      if cardinality(v_outdated.successors) = 1 then
+        execute format(
+          'grant execute on function %s to %I%s', v_outdated.successors[1], v_grant.role, v_grant.option
+        );
+      else
+        raise warning 'role % could execute %, and which function took its place is not clear: grant what it needs',
+          v_grant.role, regexp_replace(v_outdated.routine::text, '"outdated:(\w+)"', '\1');
+      end if;
+    end loop;
+    execute format('drop function %s', v_outdated.routine);
+  end loop;
+end
+$$;

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+import structlog
 
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate, pending
@@ -240,9 +241,92 @@ async def test_functions_that_answer_more_than_before_are_replaced_by_psql_too(
     assert await migrate(empty_dsn) == []
 
 
+WHO_EXECUTES = """
+select r.rolname || case when a.is_grantable then ' with grant option' else '' end
+from pg_proc p cross join aclexplode(p.proacl) a left join pg_roles r on r.oid = a.grantee
+where p.pronamespace = 'gapless'::regnamespace and p.proname = $1 and a.grantee <> p.proowner
+"""
+
+
+@pytest.mark.parametrize("by_psql", [False, True])
+async def test_who_could_execute_a_function_can_execute_the_one_that_takes_its_place(
+    by_psql: bool, own_server: EmbeddedServer, tmp_path: Path
+) -> None:
+    await migrate(own_server.dsn)
+    async with connected(own_server.dsn) as connection:
+        await _answer_less(connection)
+        await connection.execute("""
+            create role "Jane's"; create role shop; create role relay; create role gone;
+            grant usage on schema gapless to relay;
+            grant execute on function gapless.publish, gapless.find_lease to shop;
+            grant execute on function gapless.publish to relay with grant option;
+            grant execute on function gapless.publish to gone, public;
+            set role relay;
+            grant execute on function gapless.publish to "Jane's";
+            grant execute on function gapless.publish to shop with grant option;
+            reset role;
+            drop owned by gone; drop role gone
+        """)
+        if by_psql:
+            (tmp_path / "all.sql").write_text(script(), "utf-8")
+            psql(own_server, own_server.dsn, "-f", tmp_path / "all.sql")
+        else:
+            assert await migrate(own_server.dsn) == [load().replaceable.name]
+        ours = ["gapless_publisher", "relay with grant option", "shop with grant option"]
+        for function, expected in (
+            ("publish", ["Jane's", *ours]),
+            ("find_lease", ["shop"]),
+            ("list_dead_letters", ["gapless_subscriber"]),
+            ("append_events", []),
+        ):
+            rows = await connection.fetch(WHO_EXECUTES, function)
+            assert sorted(row[0] for row in rows) == expected, function
+        await _publishes(connection)
+        names = await connection.fetch(
+            "select proname from pg_proc where pronamespace = 'gapless'::regnamespace"
+        )
+        assert len(names) == len(set(names))
+    assert await migrate(own_server.dsn) == []
+
+
+@pytest.mark.parametrize("by_psql", [False, True])
+@pytest.mark.parametrize("successors", [0, 2])
+async def test_who_loses_a_function_without_a_clear_successor_is_told(
+    successors: int, by_psql: bool, own_server: EmbeddedServer, folder: Path, tmp_path: Path
+) -> None:
+    function = folder / "functions" / "event_completion.sql"
+    function.write_text(
+        "".join(
+            f"create or replace function gapless.event_completion({arguments}) returns integer language sql"
+            " as $$ select 1 $$;"
+            for arguments in ("p_topic text", "p_offset bigint")[:successors]
+        )
+    )
+    await migrate(own_server.dsn, folder=folder)
+    async with connected(own_server.dsn) as connection:
+        await connection.execute("""
+            create role shop;
+            create function gapless.event_completion(text, integer, bigint) returns integer language sql
+            as $$ select 1 $$;
+            grant execute on function gapless.event_completion(text, integer, bigint) to shop;
+            update gapless.schema_migration set sha256 = '' where version = 0
+        """)
+        if by_psql:
+            (tmp_path / "all.sql").write_text(script(folder), "utf-8")
+            told = psql(own_server, own_server.dsn, "-f", tmp_path / "all.sql")
+        else:
+            with structlog.testing.capture_logs() as logged:
+                await migrate(own_server.dsn, folder=folder)
+            told = "".join(record.get("message", "") for record in logged)
+        assert "role shop could execute gapless.event_completion(text,integer,bigint)" in told
+        assert "shop" not in [row[0] for row in await connection.fetch(WHO_EXECUTES, "event_completion")]
+
+
 async def _answer_less(connection: asyncpg.Connection) -> None:
     """As if the database were of a version whose functions answer less, and has a topic."""
-    await connection.execute("select gapless.create_topic('t')")
+    await connection.execute(
+        "select gapless.create_topic('t'); drop function gapless.find_lease(text, boolean)"
+    )
     texts = ", ".join(["text[]"] * 5)
     stored = f"integer, integer[], json[], bytea[], {texts}, timestamptz[], json[], text[], text[], bigint"
     asked = (
@@ -258,6 +342,7 @@ async def _answer_less(connection: asyncpg.Connection) -> None:
             listed,
             "setof gapless.dead_letter language sql as 'select * from gapless.dead_letter'",
         ),
+        ("find_lease", "text", "boolean language sql as 'select false'"),
     ):
         await connection.execute(f"drop function if exists gapless.{name}({arguments})")
         await connection.execute(f"create function gapless.{name}({arguments}) returns {answer}")
@@ -354,7 +439,7 @@ def psql(server: EmbeddedServer, dsn: str, *arguments: str | Path) -> str:
         env={"PGCLIENTENCODING": "UTF8"},
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 async def test_the_script_for_psql_does_what_the_runner_does(
