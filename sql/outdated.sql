@@ -22,6 +22,7 @@ begin
       ' timestamptz[], json[], text[], text[], bigint)'
     ),
     to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, boolean)'),
+    to_regprocedure('gapless.held_keys(gapless.subscription, gapless.consumer_offset, timestamptz)'),
     to_regprocedure('gapless.find_lease(text)'),
     to_regprocedure('gapless.revive(gapless.subscription)'),
     to_regprocedure('gapless.list_dead_letters(text, text, text, integer, bigint, integer, text, text, text)'),

@@ -1,16 +1,13 @@
 /*
- * The keys of this partition that something holds, in key ordering: each with the offset from which on its events
+ * The keys of this partition that leases and retries hold, in key ordering: each with the offset from which on its events
  * have to wait. Open leases hold all events of their keys. Events that wait for another delivery hold what comes after
- * them: those that are not due at p_now, or all of them where it is null, as new events need to know. With block,
- * dead letters do so too. Who reads those that are due says as of when: between two looks at the clock one may become due.
+ * them: those that are not due at p_now, or all of them where it is null, as new events need to know. Who reads those
+ * that are due says as of when: between two looks at the clock one may become due.
  *
- * An object, as whether it has a key takes a binary search however many there are.
+ * What dead letters hold is asked by key, see gapless.dead_keys: there may be any number of them. An object, as
+ * whether it has a key takes a binary search however many there are.
  */
-create or replace function gapless.held_keys(
-  p_subscription gapless.subscription,
-  p_state gapless.consumer_offset,
-  p_now timestamptz
-)
+create or replace function gapless.held_keys(p_state gapless.consumer_offset, p_now timestamptz)
 returns jsonb
 language plpgsql
 volatile
@@ -33,12 +30,6 @@ begin
         where p_state.retrying > 0
           and r.subscription_id = p_state.subscription_id and r.partition_id = p_state.partition_id
           and r.lease_id is null and (p_now is null or r.due_at > p_now)
-        union all
-        select d.key, d.log_offset
-        from gapless.dead_letter d
-        where p_state.dead > 0 and p_subscription.on_dead_letter = 'block'
-          and d.subscription_id = p_state.subscription_id and d.partition_id = p_state.partition_id
-          and d.status = 'dead' and d.key is not null
       ) a
       group by a.key
     ) h

@@ -17,10 +17,12 @@ create or replace function gapless.lease_by_key(
 )
 language plpgsql
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-  v_held jsonb := gapless.held_keys(p_subscription, p_state, null);
+  v_held jsonb;
+  v_block boolean := p_subscription.on_dead_letter = 'block' and p_state.dead > 0;
   v_now timestamptz := gapless.clock();
   v_last bigint;
   v_unit record;
@@ -38,13 +40,20 @@ begin
     if v_last is null then
       return;
     end if;
+    if v_held is null then
+      v_held := gapless.held_keys(p_state, null);
+    end if;
     for v_unit in
-      select *
+      select
+        u.*,
+        v_block and exists (
+          select from gapless.dead_keys(p_state.subscription_id, p_state.partition_id, u.keys)
+        ) as blocked
       from gapless.units(
         p_subscription.topic_id, p_state.partition_id, int8multirange(int8range(p_state.position, v_last + 1))
-      )
+      ) u
     loop
-      if v_held ?| v_unit.keys then
+      if v_unit.blocked or v_held ?| v_unit.keys then
         insert into gapless.retry_event (
           subscription_id, partition_id, from_offset, to_offset, attempts, due_at, keys, size
         )
@@ -53,7 +62,10 @@ begin
           v_unit.keys, v_unit.size
         );
         p_state.retrying := p_state.retrying + v_unit.to_offset - v_unit.from_offset + 1;
-        v_held := gapless.hold_keys(v_held, v_unit.keys, v_unit.from_offset);
+        -- What comes after it under the one key that is blocked is so itself.
+        if not v_unit.blocked or cardinality(v_unit.keys) > 1 then
+          v_held := gapless.hold_keys(v_held, v_unit.keys, v_unit.from_offset);
+        end if;
       else
         lease_by_key.items := lease_by_key.items + int8multirange(int8range(v_unit.from_offset, v_unit.to_offset + 1));
         lease_by_key.keys := lease_by_key.keys || v_unit.keys;

@@ -18,11 +18,13 @@ create or replace function gapless.lease_retries(
 )
 language plpgsql
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := gapless.clock();
   v_rows refcursor;
+  v_run record;
   v_row gapless.retry_event;
   v_unit record;
   v_last bigint;
@@ -38,38 +40,48 @@ begin
   -- Only in partition ordering does what is not due matter by its place; there the first run decides.
   if p_subscription.ordering = 'partition' then
     open v_rows for
-      select r.*
+      select r as run, false as blocked
       from gapless.retry_event r
       where r.subscription_id = p_state.subscription_id and r.partition_id = p_state.partition_id
         and r.lease_id is null
       order by r.from_offset;
   elsif p_subscription.ordering = 'key' then
     open v_rows for
-      select r.*
+      select
+        r as run,
+        v_block and exists (
+          select from gapless.dead_keys(r.subscription_id, r.partition_id, r.keys) d where d.from_offset < r.from_offset
+        ) as blocked
       from gapless.retry_event r
       where r.subscription_id = p_state.subscription_id and r.partition_id = p_state.partition_id
         and r.lease_id is null and r.due_at <= v_now
       order by r.from_offset;
   else
     open v_rows for
-      select r.*
+      select r as run, false as blocked
       from gapless.retry_event r
       where r.subscription_id = p_state.subscription_id and r.partition_id = p_state.partition_id
         and r.lease_id is null and r.due_at <= v_now
       order by r.due_at;
   end if;
-  if p_subscription.ordering = 'key' then
-    v_held := gapless.held_keys(p_subscription, p_state, v_now);
-  elsif p_subscription.ordering = 'partition' and v_block then
+  if p_subscription.ordering = 'partition' and v_block then
     v_blocked_from := gapless.first_dead(p_state.subscription_id, p_state.partition_id);
   end if;
   loop
-    fetch v_rows into v_row;
+    fetch v_rows into v_run;
     exit when not found;
+    -- What comes after it under the one key that is blocked is so itself.
+    continue when v_run.blocked and cardinality((v_run.run).keys) = 1;
+    v_row := v_run.run;
     exit when v_row.due_at > v_now or v_row.from_offset > v_blocked_from;
-    if v_held is not null and gapless.is_held(v_held, v_row.keys, v_row.from_offset) then
-      v_held := gapless.hold_keys(v_held, v_row.keys, v_row.from_offset);
-      continue;
+    if p_subscription.ordering = 'key' then
+      if v_held is null then
+        v_held := gapless.held_keys(p_state, v_now);
+      end if;
+      if v_run.blocked or gapless.is_held(v_held, v_row.keys, v_row.from_offset) then
+        v_held := gapless.hold_keys(v_held, v_row.keys, v_row.from_offset);
+        continue;
+      end if;
     end if;
     if v_taken > 0 and v_row.attempts <> lease_retries.attempts then
       exit when p_subscription.ordering <> 'key';

@@ -1,4 +1,5 @@
 import asyncio
+import secrets
 import time
 from datetime import timedelta
 from typing import Any
@@ -289,6 +290,31 @@ async def test_a_dead_letter_blocks_what_comes_after_it_until_it_is_settled(
     assert await value(connection, "discard", topic="t", group="g") == 1
     taken = await take(connection, max_events=10)
     assert taken == ([2, 3, 4] if ordering == "partition" else [2, 4])
+
+
+async def test_a_transaction_that_a_dead_letter_blocks_holds_all_of_its_keys(
+    connection: asyncpg.Connection,
+) -> None:
+    await create_topic(connection)
+    await create_group(connection, ordering="key", on_dead_letter="block")
+    await publish_many(
+        connection, 6, keys=["k", "k", "o", "o", "k", "p"], transaction_ids=[None, "t", "t", None, None, None]
+    )
+    await reject(connection, (await claim(connection, max_events=1))["lease"])
+    # The first of the two parks what waits, the second finds it parked.
+    assert await take(connection, max_events=10) == [6]
+    assert await take(connection, max_events=10) == []
+    assert await value(connection, "discard", topic="t", group="g") == 1
+    assert await take(connection, max_events=10) == [2, 3, 4, 5]
+
+
+async def test_a_dead_letter_blocks_a_key_that_no_index_takes(connection: asyncpg.Connection) -> None:
+    key = secrets.token_hex(10_000)
+    await create_topic(connection)
+    await create_group(connection, ordering="key", on_dead_letter="block")
+    await publish_many(connection, 3, keys=[key, key, f"{key}1"])
+    await reject(connection, (await claim(connection, max_events=1))["lease"])
+    assert await take(connection, max_events=10) == [3]
 
 
 async def test_an_event_that_failed_before_the_dead_letter_is_not_blocked_by_it(

@@ -16,8 +16,8 @@ import pytest
 from tests.conftest import Connect
 from tests.support.databases import Databases
 from tests.support.effort import effort
-from tests.support.group_calls import ack, claim, create_group
-from tests.support.log import call, create_topic, publish, publish_many, read, stage, value
+from tests.support.group_calls import ack, claim, create_group, nack, offsets, reject, take
+from tests.support.log import call, create_topic, held, publish, publish_many, read, stage, value
 
 PARTITIONS = 4
 SEGMENTS = effort(125, 500)
@@ -217,6 +217,42 @@ async def test_a_hot_statement_scans_no_table_not_even_one_that_is_empty(
                 before = await scans(session)
                 await statement(session, log)
                 assert await scans(session) == before, statement.__name__
+
+
+async def dead_letters_read(connection: asyncpg.Connection) -> int:
+    """Rows that the session has read of dead letters since it last reported to the statistics."""
+    return int(
+        await connection.fetchval(
+            "select coalesce(sum(seq_tup_read + idx_tup_fetch), 0) from pg_stat_xact_user_tables"
+            " where schemaname = 'gapless' and relname = 'dead_letter'"
+        )
+    )
+
+
+async def test_a_claim_reads_the_dead_letters_of_the_keys_that_come_and_no_others(
+    connection: asyncpg.Connection, connect: Connect
+) -> None:
+    await create_topic(connection)
+    await create_group(connection, ordering="key", on_dead_letter="block")
+    await publish_many(connection, 1000, keys=[*["same"] * 500, *(f"k{number}" for number in range(500))])
+    early = await connect("early")
+    for _ in range(WARM_UP):
+        await nack(early, (await claim(early, max_events=1))["lease"])
+        await ack(early, (await claim(early, max_events=1))["lease"])
+    await reject(connection, (await claim(connection, max_events=1000))["lease"])
+    keys = ["same", *(f"new{number}" for number in range(20))]
+    await publish_many(connection, len(keys), keys=keys)
+    for sessions in ({"early": early, "late": await connect("late")}, {"told": await connect("told")}):
+        for name, session in sessions.items():
+            for _ in range(WARM_UP):
+                async with held(session):
+                    before = await dead_letters_read(session)
+                    new = await claim(session, max_events=4)
+                    assert offsets(new) == [1002, 1003, 1004]
+                    await nack(session, new["lease"])
+                    assert await take(session, max_events=4) == offsets(new)
+                    assert await dead_letters_read(session) - before <= 4, name
+        await connection.execute("analyze gapless.dead_letter")
 
 
 @pytest.mark.parametrize("statement", WITHIN_A_SEGMENT, ids=lambda statement: statement.__name__)
