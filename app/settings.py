@@ -130,6 +130,8 @@ class Settings(BaseSettings):
     """Between two looks at which logs need their next segment."""
     cleaning_seconds: float = Field(default=5.0, gt=0)
     """Between two rounds of retention, sweeping and dropping."""
+    audit_retention_seconds: int | None = Field(default=None, ge=86_400, le=315_360_000)
+    """How long the audit log is kept; for ever without it, as nobody should lose entries by an upgrade."""
 
     max_event_bytes: int = Field(default=MIB, gt=0)
     max_request_bytes: int = Field(default=16 * MIB, gt=0)

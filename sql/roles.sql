@@ -50,7 +50,7 @@ begin
       ('gapless_admin', array[
         'create_topic', 'alter_topic', 'delete_topic', 'trim', 'renew_epoch',
         'create_segments_ahead', 'expire_publish_keys', 'expire_loads', 'drop_deleted_topics', 'apply_retention', 'drop_segments',
-        'sweep_subscriptions', 'sweep_leases', 'measure', 'measure_database', 'applied_migrations', 'list_audit',
+        'expire_audit', 'sweep_subscriptions', 'sweep_leases', 'measure', 'measure_database', 'applied_migrations', 'list_audit',
         'create_key', 'list_keys', 'revoke_key', 'active_keys', 'create_session', 'end_session', 'revoke_sessions',
         'create_ticket', 'redeem_ticket', 'expire_keys', 'cancel', 'delete_subscription', 'force_complete'
       ])

@@ -19,7 +19,7 @@ CALLED = (
     "apply_retention", "cancel", "claim_together", "clock", "create_key", "create_segments_ahead",
     "create_session", "create_subscription", "create_ticket", "create_topic", "delete_subscription",
     "delete_topic", "discard", "drop_deleted_topics", "drop_segments", "end_session",
-    "ended_leases", "epoch", "event_completion", "expire_keys", "expire_loads",
+    "ended_leases", "epoch", "event_completion", "expire_audit", "expire_keys", "expire_loads",
     "expire_publish_keys", "extend", "fall_asleep", "force_complete", "get_dead_letter",
     "get_subscription", "get_topic", "heartbeat", "last_heartbeat", "list_audit",
     "list_dead_letters", "list_keys", "list_leases", "list_subscriptions", "list_topics",

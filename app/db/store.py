@@ -11,7 +11,9 @@ import msgspec
 
 from app.db.calls import Calls
 from app.db.noted import UPKEEP, count_upkeep
+from app.db.pool import Pool
 from app.db.rows import audit_entry_of, event_of, measurement_of, topic_of
+from app.metrics import NOBODY, Metrics
 from app.model import (
     AuditEntry,
     Bounds,
@@ -40,6 +42,7 @@ MAINTENANCE = {
     "expire_publish_keys": Step("gapless.expire_publish_keys()"),
     "expire_loads": Step("gapless.expire_loads()"),
     "expire_keys": Step("gapless.expire_keys()"),
+    "expire_audit": Step("gapless.expire_audit($1)"),
     "drop_deleted_topics": Step("gapless.drop_deleted_topics()"),
     "apply_retention": Step("gapless.apply_retention($1)"),
     "drop_segments": Step("gapless.drop_segments()"),
@@ -60,6 +63,12 @@ class Store(Calls):
     # What retention goes on after, and whether it left a log that is not counted to the end.
     _looked_to: int | None = 0
     _counting = False
+
+    def __init__(
+        self, pool: Pool, metrics: Metrics = NOBODY, *, audit_retention_seconds: int | None = None
+    ) -> None:
+        super().__init__(pool, metrics)
+        self._audit_retention_seconds = audit_retention_seconds
 
     async def create_topic(
         self,
@@ -203,11 +212,16 @@ class Store(Calls):
         statement = UPKEEP.format(call=call)
         if step == "apply_retention":
             return await self._retain(statement)
+        arguments: tuple[int, ...] = ()
+        if step == "expire_audit":
+            if self._audit_retention_seconds is None:
+                return 0
+            arguments = (self._audit_retention_seconds,)
         total = 0
         give_up = time.monotonic() + STEP_SECONDS
         # Each call is a transaction of its own, so that none holds a lock while it waits for the next.
         for number in itertools.count(1):
-            done: int = (await self._keep_up(statement))["done"] or 0
+            done: int = (await self._keep_up(statement, *arguments))["done"] or 0
             total += done
             if not done or (number >= calls and done < full) or time.monotonic() > give_up:
                 break

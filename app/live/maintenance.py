@@ -14,12 +14,13 @@ from app.outage import Outage
 SPREAD = 0.2
 
 AHEAD = "create_segments_ahead"
-REMOVING = ("drop_deleted_topics", "apply_retention", "drop_segments")
-"""The steps that remove events, of which the log tells."""
+REMOVING = ("expire_audit", "drop_deleted_topics", "apply_retention", "drop_segments")
+"""The steps that remove events or what was noted of them, of which the log tells."""
 CLEANING = {
     "expire_publish_keys": 7,
     "expire_loads": 7,
     "expire_keys": 7,
+    "expire_audit": 7,
     "drop_deleted_topics": 7,
     "sweep_subscriptions": 1,
     "sweep_leases": 1,

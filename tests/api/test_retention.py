@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+from datetime import timedelta
 
 import asyncpg
 import httpx
 
 from tests.conftest import Connect, StartService
 from tests.support.api import Api, api_of, offset
+from tests.support.clock import Clock
+from tests.support.log import create_topic
 from tests.support.problems import problem
 from tests.support.retention import drop, retain_all
 from tests.support.wait import until
@@ -50,6 +53,22 @@ async def test_the_service_itself_applies_retention_and_gives_space_back(
             return bool((await api.read(limit=1))["earliest"] == 2601)
 
         await until(retained)
+
+
+async def test_the_service_removes_old_entries_of_the_audit_log_where_a_setting_says_so(
+    start_service: StartService, connection: asyncpg.Connection, clock: Clock
+) -> None:
+    await create_topic(connection, "old")
+    await clock.move(timedelta(days=2))
+    await create_topic(connection, "new")
+    service = await start_service(cleaning_seconds=0.05, audit_retention_seconds=86_400)
+    async with httpx.AsyncClient(base_url=service.base_url) as client:
+
+        async def removed() -> bool:
+            entries = (await client.get("/v1/audit")).json()["entries"]
+            return [entry["topic"] for entry in entries] == ["new"]
+
+        await until(removed)
 
 
 async def test_publishers_and_readers_meet_no_error_while_segments_are_taken_out(

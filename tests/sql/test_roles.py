@@ -38,6 +38,7 @@ SUBSCRIBER |= {"subscription_positions", "last_heartbeat", "event_completion"}
 SUBSCRIBER |= {"pause", "resume", "seek"}
 SUBSCRIBER |= {"list_leases", "list_dead_letters", "get_dead_letter", "redrive", "discard"}
 ADMIN = {"create_topic", "alter_topic", "delete_topic", "trim", "renew_epoch"}
+ADMIN |= {"expire_audit"}
 ADMIN |= {"create_segments_ahead", "expire_publish_keys", "expire_loads", "drop_deleted_topics", "list_audit"}
 ADMIN |= {"sweep_subscriptions", "sweep_leases", "apply_retention", "drop_segments"}
 ADMIN |= {"cancel", "delete_subscription", "force_complete", "applied_migrations"}
