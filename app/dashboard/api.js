@@ -1,15 +1,21 @@
 // Calls to the service. A refused call is a Problem; no answer at all is the fetch's own TypeError.
 
+const PASSING = [408, 425, 429];
+const LONGEST_PAUSE_MILLISECONDS = 3_600_000;
+
 export class Problem extends Error {
-  constructor(status, members) {
-    super(members.detail || members.title || `HTTP ${status}`);
+  // Without a `code` it is no answer of the service, but of something before it.
+  constructor(status, members, retryMilliseconds = 0) {
+    super(members.detail || members.title || `Something between this page and the service answered with HTTP ${status}.`);
     this.status = status;
-    this.code = members.code || `http_${status}`;
+    this.code = members.code ?? null;
     this.members = members;
+    this.retryMilliseconds = retryMilliseconds;
   }
 
+  // Whether asking again may help. A proxy says 404 while it knows no replica.
   get temporary() {
-    return [429, 502, 503, 504].includes(this.status);
+    return this.status >= 500 || PASSING.includes(this.status) || (this.status === 404 && this.code === null);
   }
 }
 
@@ -48,17 +54,35 @@ export async function call(method, path, { body, headers, signal } = {}) {
   } catch {
     // Something between here and the service answered; its status has to do.
   }
-  throw new Problem(response.status, members);
+  throw new Problem(response.status, members, retryMilliseconds(response.headers.get("Retry-After")));
 }
 
-// Why the service refuses a stream, which an EventSource does not tell; null where it would open, or nobody answers.
+// Retry-After is seconds, or a date.
+function retryMilliseconds(said) {
+  if (said === null) return 0;
+  const wanted = /^\d+$/.test(said) ? 1000 * Number(said) : Date.parse(said) - Date.now();
+  return Math.min(Math.max(wanted || 0, 0), LONGEST_PAUSE_MILLISECONDS);
+}
+
+// How long to wait after `error`: not all pages at once, and never less than the server asked for.
+export const pauseAfter = (error, milliseconds) =>
+  Math.max(milliseconds * (0.75 + Math.random() / 2), error.retryMilliseconds ?? 0);
+
+// Why a stream is refused, which an EventSource does not tell: the error of asking, or null where it would open.
+// HEAD opens none, but its answer has no body; the GET after it opens one only if that has changed in between.
 export async function streamRefusal(path) {
-  const abort = new AbortController();
   try {
-    await call("GET", path, { headers: { Accept: "text/event-stream" }, signal: abort.signal });
+    await call("HEAD", path);
     return null;
   } catch (error) {
-    return error instanceof Problem ? error : null;
+    if (!(error instanceof Problem) || error.status >= 500 || PASSING.includes(error.status)) return error;
+  }
+  const abort = new AbortController();
+  try {
+    await call("GET", path, { signal: abort.signal });
+    return null;
+  } catch (error) {
+    return error;
   } finally {
     abort.abort();
   }

@@ -4,7 +4,7 @@
 // some (this tab joined another tab's stream), and they are read from the log; one below was seen already. What is read
 // from the log may come by the stream too, before it or after; a repeat is only what the stream itself brings twice.
 
-import { Problem, pause, readPage, topicNow } from "./api.js";
+import { Problem, pause, pauseAfter, readPage, topicNow } from "./api.js";
 import { Hub } from "./hub.js";
 
 const FIRST_PAUSE_MILLISECONDS = 500;
@@ -199,7 +199,7 @@ export class Feed {
       } catch (error) {
         if (this.#stop.signal.aborted || (error instanceof Problem && !error.temporary)) throw error;
         this.#handlers.state?.({ state: "reconnecting" });
-        await pause(wait * (0.75 + Math.random() / 2), this.#stop.signal);
+        await pause(pauseAfter(error, wait), this.#stop.signal);
         wait = Math.min(wait * 2, LONGEST_PAUSE_MILLISECONDS);
       }
     }

@@ -6,12 +6,11 @@
 //
 // The hub keeps no promise about holes when the set of topics changes: a tab counts offsets and fetches what it lacks.
 
-import { now, streamRefusal } from "./api.js";
+import { Problem, now, pauseAfter, streamRefusal } from "./api.js";
 
 const BATCH_MILLISECONDS = 16;
 const FIRST_RETRY_MILLISECONDS = 500;
 const LONGEST_RETRY_MILLISECONDS = 8000;
-const LASTING = [403, 404, 422]; // refusals of what was asked for, which asking again does not change
 
 export class Hub {
   #ports = new Map(); // port → topic
@@ -23,6 +22,7 @@ export class Hub {
   #timer = null;
   #retry = FIRST_RETRY_MILLISECONDS;
   #retryTimer = null;
+  #told = null; // status of the refusal that the tabs were told last, since the stream was live
 
   connect(port) {
     port.onmessage = ({ data }) => {
@@ -81,6 +81,7 @@ export class Hub {
     source.onopen = () => {
       this.#streamed = topics;
       this.#retry = FIRST_RETRY_MILLISECONDS;
+      this.#told = null;
       this.#become("live");
       // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch. The stream
       // may bring the same, as the browser comes back to where it started.
@@ -140,20 +141,34 @@ export class Hub {
     if (source !== this.#source) return;
     this.#become("reconnecting");
     if (source.readyState !== EventSource.CLOSED) return;
-    this.#retryTimer = setTimeout(() => this.#reopen(from), this.#retry * (0.75 + Math.random() / 2));
+    this.#reopenLater(from);
+  }
+
+  #reopenLater(from, error = {}) {
+    const wait = pauseAfter(error, this.#retry);
+    this.#retryTimer = setTimeout(() => this.#reopen(from), wait);
     this.#retry = Math.min(this.#retry * 2, LONGEST_RETRY_MILLISECONDS);
+    return wait;
   }
 
   async #reopen(from) {
     const source = this.#source;
     const refusal = await streamRefusal(pathOf(this.#topics(), from, this.#lastId));
     if (source !== this.#source) return;
+    if (passes(refusal)) {
+      this.#tellWait(refusal.status, this.#reopenLater(from, refusal));
+      return;
+    }
     if (refusal?.status === 401) {
       this.#logOut();
       return;
     }
-    const refused = LASTING.includes(refusal?.status) ? await this.#refused(refusal) : new Map();
+    const refused = refusal === null ? new Map() : await this.#refused(from, refusal);
     if (source !== this.#source) return;
+    if (refused === null) {
+      this.#reopenLater(from);
+      return;
+    }
     for (const [topic, problem] of refused) this.#drop(topic, problem);
     if (this.#ports.size === 0) return;
     this.#open(refused.size ? "latest" : from);
@@ -161,24 +176,32 @@ export class Hub {
   }
 
   // The topics that a stream is refused for: those that it is refused for alone, or the one that is too much for it.
-  async #refused(refusal) {
+  // Null where it cannot be told now.
+  async #refused(from, refusal) {
     const topics = this.#topics();
     const found = new Map();
     for (const topic of topics) {
-      const alone = await streamRefusal(pathOf([topic], "latest", ""));
-      if (LASTING.includes(alone?.status)) found.set(topic, alone);
+      const alone = await streamRefusal(pathOf([topic], from, idFor(this.#lastId, [topic])));
+      if (passes(alone)) return null;
+      if (alone !== null) found.set(topic, alone);
     }
-    if (found.size === 0 && refusal.status === 422) {
+    if (found.size === 0) {
       const added = topics.filter((topic) => !this.#streamed.includes(topic));
       found.set((added.length ? added : topics).at(-1), refusal);
     }
     return found;
   }
 
-  #drop(topic, { status, members }) {
+  #drop(topic, { status, code, members }) {
     this.#flush();
-    this.#tell([topic], status === 404 ? { kind: "end", topic } : { kind: "failed", status, members });
+    this.#tell([topic], code === "topic_not_found" ? { kind: "end", topic } : { kind: "failed", status, members });
     this.#forget(topic);
+  }
+
+  #tellWait(status, milliseconds) {
+    if (status === undefined || status === this.#told) return;
+    this.#told = status;
+    this.#tell(this.#topics(), { kind: "wait", status, milliseconds });
   }
 
   // Nobody is logged in any more: the tabs come back when somebody is.
@@ -200,6 +223,9 @@ export class Hub {
     }
   }
 }
+
+// Whether asking again may help: nobody answered, or the answer says so.
+const passes = (error) => error !== null && !(error instanceof Problem && !error.temporary);
 
 function pathOf(topics, from, lastId) {
   const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));

@@ -19,6 +19,13 @@ const STATES = {
   ended: "Topic deleted",
   failed: "Stopped",
 };
+const ADVICE = {
+  bad_event_id: "Reload the page to begin anew.",
+  forbidden: "Log out, and log in with a token that allows it.",
+  offset_ahead: "The log was put back behind what is shown here. Reload the page to begin anew.",
+  too_many_items: "Close a tab with another topic, then reload the page.",
+  topic_not_found: "Create it, or choose another one.",
+};
 
 const element = (id) => document.getElementById(id);
 
@@ -91,6 +98,8 @@ function handlers() {
     state: ({ state }) => become(state),
     gap: (gap) => (gap.reason === "topic" ? startOver() : notice(gapText(gap), "warn")),
     drain: ({ code, detail }) => code !== "unauthorized" && notice(`${detail ?? "The server is stopping."} The stream goes on by itself.`, "warn"),
+    wait: ({ status, milliseconds: wait }) =>
+      notice(`The stream is refused for now (HTTP ${status}). The page asks again in ${milliseconds(wait)}.`, "warn"),
     end: () => {
       become("ended");
       notice("The topic was deleted. Nothing more will come.", "bad");
@@ -113,7 +122,8 @@ async function startOver() {
 function handlersFailed(error) {
   if (error instanceof Problem && error.status === 401) return;
   become("failed");
-  notice(error instanceof Problem ? error.message : `The page stopped: ${error.message}`, "bad");
+  const advice = ADVICE[error.code] ?? "Reload the page to try again.";
+  notice(`${error instanceof Problem ? error.message : `The page stopped: ${error.message}.`} ${advice}`, "bad");
 }
 
 function arrived(items) {

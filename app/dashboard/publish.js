@@ -1,6 +1,6 @@
 // The form that publishes one event. What is typed as data goes out byte for byte.
 
-import { call, now, pause, Problem, randomKey, topicPath } from "./api.js";
+import { call, now, pause, pauseAfter, Problem, randomKey, topicPath } from "./api.js";
 import { jsonFault, milliseconds } from "./text.js";
 
 const PATIENCE_MILLISECONDS = 30_000;
@@ -103,9 +103,10 @@ export class Publishing {
         return await (await call("POST", topicPath(topic, "events"), { body, headers })).json();
       } catch (error) {
         const passes = !(error instanceof Problem) || error.temporary;
-        if (!passes || now() > deadline) throw error;
-        this.#say("The server is away; trying again…", true);
-        await pause(RETRY_MILLISECONDS * (0.75 + Math.random() / 2));
+        const wait = pauseAfter(error, RETRY_MILLISECONDS);
+        if (!passes || now() + wait > deadline) throw error;
+        this.#say(`${error instanceof Problem ? error.message : "The server is away."} The page is trying again…`, true);
+        await pause(wait);
       }
     }
   }

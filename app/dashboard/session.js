@@ -1,7 +1,7 @@
 // Who the page works as. Where the service asks for it, a token is shown once; after that a cookie stands for it that
 // no script can read, and the page only knows what proves that a change comes from it.
 
-import { Problem, call, pause, useSession } from "./api.js";
+import { Problem, call, pause, pauseAfter, useSession } from "./api.js";
 
 const RETRY_MILLISECONDS = 1000;
 
@@ -34,7 +34,7 @@ export class Session {
       } catch (error) {
         if (error instanceof Problem && !error.temporary) return this.lost("");
         this.#handlers.away();
-        await pause(RETRY_MILLISECONDS * (0.75 + Math.random() / 2));
+        await pause(pauseAfter(error, RETRY_MILLISECONDS));
       }
     }
   }

@@ -27,16 +27,27 @@ export interface Options {
 
 /** A refusal or failure, by its stable `code`. */
 export class Refused extends Error {
-  constructor(readonly problem: Problem) {
+  constructor(
+    readonly problem: Problem,
+    /** How long the server asks to wait before the next attempt. */
+    readonly retrySeconds = 0,
+  ) {
     super(problem.detail ?? problem.title);
+  }
+
+  /** Whether asking again may help. Without a code something before the service answered. */
+  get temporary(): boolean {
+    const { status, code } = this.problem;
+    return status >= 500 || status === 408 || status === 429 || code === "";
   }
 }
 
-/** What `follow` tells; `onGap` gets what the log no longer holds. */
+/** What `follow` tells: `onGap` gets what the log no longer holds, `onRefused` what ended it for good. */
 export interface Watcher {
   onEvent(event: StoredEvent, lastEventId: string): void;
   onGap?(gap: GapFrame): void;
   onEnd?(): void;
+  onRefused?(error: Refused): void;
 }
 
 type Answer<T> = { data?: T; error?: Problem; response: Response };
@@ -45,8 +56,7 @@ export class Dashboard {
   private readonly api: Client<paths>;
 
   constructor(private readonly options: Options) {
-    const headers = options.token ? { Authorization: `Bearer ${options.token}` } : {};
-    this.api = createClient<paths>({ baseUrl: options.base, headers });
+    this.api = createClient<paths>({ baseUrl: options.base, headers: this.headers() });
   }
 
   /** All topics by name, page by page. */
@@ -126,7 +136,7 @@ export class Dashboard {
   /**
    * Follows a topic from `lastEventId`, or from now on; returns how to stop. A browser comes back by itself,
    * with the last id. Where a ticket authenticates that is refused, as a ticket is good for one connection:
-   * then this opens another one where the last ended.
+   * then this opens another one where the last ended, for as long as that may help.
    */
   follow(topic: string, watcher: Watcher, lastEventId = ""): () => void {
     let source: EventSource | undefined;
@@ -137,15 +147,27 @@ export class Dashboard {
       stopped = true;
       source?.close();
     };
-    const again = (): void => {
-      if (!stopped) setTimeout(() => void open().catch(again), 1000 + 2000 * Math.random());
+    const again = (error?: unknown): void => {
+      if (stopped) return;
+      if (error instanceof Refused && !error.temporary) {
+        stop();
+        watcher.onRefused?.(error);
+        return;
+      }
+      const least = error instanceof Refused ? 1000 * error.retrySeconds : 0;
+      setTimeout(() => void open().catch(again), Math.max(1000 + 2000 * Math.random(), least));
     };
     const open = async (): Promise<void> => {
       const url = new URL(`/v1/topics/${topic}/stream`, this.options.base);
       if (last) url.searchParams.set("last_event_id", last);
+      const untried = new URL(url);
       if (this.options.token) url.searchParams.set("ticket", await this.ticket(topic));
       if (stopped) return;
+      let opened = false;
       source = new EventSource(url);
+      source.onopen = () => {
+        opened = true;
+      };
       source.onmessage = (message: MessageEvent<string>) => {
         last = message.lastEventId;
         watcher.onEvent(JSON.parse(message.data) as StoredEvent, last);
@@ -162,22 +184,48 @@ export class Dashboard {
         watcher.onEnd?.();
       });
       source.onerror = () => {
-        if (source?.readyState === EventSource.CLOSED) again();
+        if (source?.readyState !== EventSource.CLOSED) return;
+        if (opened) again();
+        else void this.refusal(untried).then(again, again);
       };
     };
     void open().catch(again);
     return stop;
   }
 
+  /** Why a stream does not open, which an EventSource does not tell: HEAD is answered alike and opens none. */
+  private async refusal(url: URL): Promise<Refused | undefined> {
+    const headers = this.headers();
+    if ((await fetch(url, { method: "HEAD", headers })).ok) return undefined;
+    const abort = new AbortController();
+    try {
+      const answer = await fetch(url, { headers, signal: abort.signal });
+      return answer.ok ? undefined : await refused(answer);
+    } finally {
+      abort.abort();
+    }
+  }
+
   private async ticket(topic: string): Promise<string> {
     const answer = await fetch(new URL("/v1/stream-tickets", this.options.base), {
       method: "POST",
-      headers: { Authorization: `Bearer ${this.options.token}`, "Content-Type": "application/json" },
+      headers: { ...this.headers(), "Content-Type": "application/json" },
       body: JSON.stringify({ topics: [topic] }),
     });
-    if (!answer.ok) throw new Refused((await answer.json()) as Problem);
+    if (!answer.ok) throw await refused(answer);
     return ((await answer.json()) as { ticket: string }).ticket;
   }
+
+  private headers(): Record<string, string> {
+    return this.options.token ? { Authorization: `Bearer ${this.options.token}` } : {};
+  }
+}
+
+async function refused(answer: Response): Promise<Refused> {
+  const { status, headers } = answer;
+  const foreign: Problem = { type: "about:blank", title: `HTTP ${status}`, status, code: "" };
+  const problem = (await answer.json().catch(() => foreign)) as Problem;
+  return new Refused(problem, Number(headers.get("Retry-After")) || 0);
 }
 
 function taken<T>({ data, error, response }: Answer<T>): T {

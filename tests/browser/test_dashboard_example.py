@@ -1,5 +1,6 @@
 """The dashboard of `openapi/examples`, compiled and run in a real Chromium against the real service."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support.browser import PATIENCE_MILLISECONDS, launched
 from tests.support.node import MODULES, require_packages, run
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
+from tests.support.wait import until
 
 PAGE = """<!doctype html><script type="importmap">
 {"imports": {"openapi-fetch": "/example/openapi-fetch.js"}}
@@ -214,3 +216,44 @@ async def test_what_came_while_a_ticket_was_replaced_is_not_missed_though_no_eve
         await client.post("/v1/topics/orders/events", json={"events": [{"data": "later"}]})
         await page.wait_for_function("seen.includes('later')")
         assert await page.evaluate("seen") == ["meanwhile", "later"]
+
+
+REFUSED = """token => {
+    window.refused = [];
+    const held = new dashboard.constructor({ base: location.origin, token });
+    held.follow("orders", { onEvent: () => {}, onRefused: (error) => refused.push(error.problem.code) });
+}"""
+
+
+async def test_following_ends_and_says_why_where_asking_again_does_not_help(
+    start_guarded: StartService, keys: Keys, page: Page, compiled: Path
+) -> None:
+    """Of the stream itself, and of the ticket for it."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.method))
+    await page.evaluate(REFUSED, None)
+    await page.wait_for_function("refused.length")
+    assert await page.evaluate("refused") == ["topic_not_found"]
+    assert asked == ["GET", "HEAD", "GET"]
+    guarded = await start_guarded()
+    async with page_at(guarded.base_url, compiled) as stranger:
+        await stranger.evaluate(REFUSED, await keys.make("eve", "subscribe:payments"))
+        await stranger.wait_for_function("refused.length")
+        assert await stranger.evaluate("refused") == ["topic_not_found"]
+
+
+async def test_following_waits_as_long_as_it_is_told_to(page: Page, client: httpx.AsyncClient) -> None:
+    await client.put("/v1/topics/orders")
+    asked: list[float] = []
+
+    async def refuse_three(route: Route) -> None:
+        asked.append(time.monotonic())
+        if len(asked) > 3:
+            await route.continue_()
+        else:
+            await route.fulfill(status=503, headers={"Retry-After": "4"}, json={"status": 503, "code": "x"})
+
+    await page.route("**/v1/topics/orders/stream**", refuse_three)
+    await page.evaluate("dashboard.follow('orders', { onEvent: (e) => { window.got = e.data; } }), null")
+    await until(lambda: len(asked) > 3)
+    assert asked[3] - asked[2] >= 4
