@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes
 from app.api.cloudevents import fill_attributes
 from app.api.drafts import Draft, Limits
 from app.api.gate import flaws
-from app.api.items import settle, syntax_error
+from app.api.items import settle, syntax_fault
 from app.api.json_text import pointer_at
 from app.api.media_types import RawHeaders, is_json
 from app.api.refusals import Refusal
@@ -86,10 +86,10 @@ def _fill_json(body: bytes, draft: Draft) -> None:
     found = flaws(body)
     for flaw in found:
         draft.refuse(flaw.code, flaw.detail, "/data" + pointer_at(body, flaw.position))
-    error = None if found else syntax_error(body)
-    if error:
-        draft.refuse(Refusal.INVALID_JSON, error, "/data")
-    if found or error:
+    fault = None if found else syntax_fault(body)
+    if fault is not None:
+        draft.refuse(Refusal.INVALID_JSON, fault.detail, "/data")
+    if found or fault:
         draft.set_bytes(body)
     else:
         draft.set_json(body.decode())

@@ -3,11 +3,11 @@
 Faster ways may accept a batch without coming here, but only what would be accepted here too.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from app.api.decoder_texts import SyntaxFault, fault_of
 from app.api.drafts import Draft, Limits
 from app.api.gate import MAX_DEPTH, flaws, nests_at_most
 from app.api.json_text import escaped, parts, pointer_at
@@ -27,7 +27,6 @@ _FIELDS = msgspec.json.Decoder(Fields)
 _STRING = msgspec.json.Decoder(str)
 _OPTIONAL_STRING = msgspec.json.Decoder(str | None)
 _ANYTHING = msgspec.json.Decoder(msgspec.Raw)
-_BYTE = re.compile(r"\(byte ([0-9]+)\)")
 # The brackets around an item, by which a request may be deeper than its data.
 _ENVELOPE = 3
 _OPENERS_PER_EVENT = 16
@@ -54,12 +53,12 @@ def _fields(text: bytes, draft: Draft) -> Fields | None:
         return _FIELDS.decode(text)
     except msgspec.DecodeError:
         # The decoder looks at types first: a number with a stray bracket behind it would be no object to it.
-        error = syntax_error(text)
-    if error is None:
+        fault = syntax_fault(text)
+    if fault is None:
         draft.refuse(Refusal.WRONG_TYPE, "An event must be a JSON object.")
     else:
-        place = _BYTE.search(error)
-        draft.refuse(Refusal.INVALID_JSON, error, pointer_at(text, int(place[1])) if place else "")
+        pointer = "" if fault.position is None else pointer_at(text, fault.position)
+        draft.refuse(Refusal.INVALID_JSON, fault.detail, pointer)
     return None
 
 
@@ -120,15 +119,16 @@ def array_items(array: bytes, limits: Limits) -> list[bytes]:
     split = parts(array, 0, limits.max_batch_events)
     too_many = split is not None and len(split[0]) > limits.max_batch_events
     if split is None or not (too_many or (split[1] == len(array) and array.endswith(b"]"))):
-        raise InvalidJson(syntax_error(array) or "The brackets of the JSON text do not match.")
+        fault = syntax_fault(array)
+        raise InvalidJson("The brackets of the JSON text do not match." if fault is None else fault.detail)
     check_count(len(split[0]), limits)
     return split[0]
 
 
 def malformed(document: bytes, rule: str) -> InvalidJson | InvalidArgument:
     """The error for a text that is not JSON, or not the JSON that `rule` asks for."""
-    error = syntax_error(document)
-    return InvalidJson(error) if error else InvalidArgument(rule)
+    fault = syntax_fault(document)
+    return InvalidArgument(rule) if fault is None else InvalidJson(fault.detail)
 
 
 def check_count(events: int, limits: Limits) -> None:
@@ -139,16 +139,16 @@ def check_count(events: int, limits: Limits) -> None:
         raise TooManyItems(f"A batch holds at most {most} events.", limit=most)
 
 
-def syntax_error(document: bytes) -> str | None:
-    """What the parser says against the text; nothing if it is JSON, or too deep for the parser to look at."""
+def syntax_fault(document: bytes) -> SyntaxFault | None:
+    """What is wrong with the text; nothing if it is JSON, or too deep for the parser to look at."""
     if document.startswith(BYTE_ORDER_MARK):
-        return NO_BYTE_ORDER_MARK
+        return SyntaxFault(NO_BYTE_ORDER_MARK, None)
     if not nests_at_most(document, MAX_DEPTH + _ENVELOPE):
         return None
     try:
         _ANYTHING.decode(document)
     except msgspec.DecodeError as error:
-        return f"{error}."
+        return fault_of(document, str(error))
     return None
 
 

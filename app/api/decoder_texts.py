@@ -1,0 +1,54 @@
+"""What the JSON decoder says against a text, in words that stay when the decoder's own change."""
+
+import re
+from typing import NamedTuple
+
+_MALFORMED = re.compile(r"JSON is malformed: (.*) \(byte ([0-9]+)\)")
+_NAME = "a name in double quotes must stand there"
+_ESCAPE = "JSON has no such escape"
+_MORE = "trailing characters"
+_REASONS = {
+    "invalid character": "this character cannot stand there",
+    "expected '\"'": _NAME,
+    "object keys must be strings": _NAME,
+    "expected ':'": "':' must stand there",
+    "expected ',' or ']'": "',' or ']' must stand there",
+    "expected ',' or '}'": "',' or '}' must stand there",
+    "trailing comma in array": "a value must follow the ','",
+    "trailing comma in object": "a name in double quotes must follow the ','",
+    _MORE: "the JSON text is over, but more follows",
+    "invalid number": "JSON writes no number so",
+    "invalid escape character in string": _ESCAPE,
+    "invalid escaped character": _ESCAPE,
+    "invalid character in unicode escape": _ESCAPE,
+    "unexpected end of hex escape": _ESCAPE,
+    "invalid utf-16 surrogate pair": _ESCAPE,
+    "unexpected end of escaped utf-16 surrogate pair": _ESCAPE,
+}
+
+
+class SyntaxFault(NamedTuple):
+    detail: str
+    position: int | None
+    """The byte where it shows."""
+
+
+def fault_of(document: bytes, said: str) -> SyntaxFault:
+    """Why a text is not JSON, from what the decoder `said` of it."""
+    if not document or document.isspace():
+        return SyntaxFault("The JSON text is empty.", None)
+    found = _MALFORMED.fullmatch(said)
+    if found is None:
+        return SyntaxFault("The JSON text ends too early." if "truncated" in said else f"{said}.", None)
+    # Of what follows the text the decoder has read the first byte already.
+    position = int(found[2]) - (found[1] == _MORE)
+    reason = _REASONS.get(found[1], found[1])
+    return SyntaxFault(f"Not JSON at {_place(document, position)}: {reason}.", position)
+
+
+def _place(document: bytes, position: int) -> str:
+    """As editors count."""
+    lines = document.count(b"\n", 0, position)
+    start = document.rfind(b"\n", 0, position) + 1
+    column = len(document[start:position].decode(errors="replace"))
+    return f"line {lines + 1}, column {column + 1}"
