@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: e2a340dc259ad3af382a0d83ba80a58b691244222191e5444e1631de91201b49
+// SHA-256 of openapi.json: 66cfb8a24beae4c52c736888c22f8e4523ee9740fdc3d732497ccac03961721b
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {

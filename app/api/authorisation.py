@@ -54,7 +54,7 @@ def _require_group(identity: Identity, topic: str, group: str) -> None:
     if not identity.allows("consume", topic, group):
         if not identity.allows("consume", topic):
             raise _forbidden("consume", topic)
-        raise SubscriptionNotFound(f'topic "{topic}" has no group "{group}"')
+        raise SubscriptionNotFound(f'Topic "{topic}" has no group "{group}".')
 
 
 def _may_read(identity: Identity, verb: str, topic: str) -> bool:
@@ -73,7 +73,7 @@ def topic_to_create(topic: str) -> TopicNotFound:
 
 def _absent(topic: str) -> str:
     """The words of the database, by `find_topic`."""
-    return f'topic "{topic}" does not exist'
+    return f'Topic "{topic}" does not exist.'
 
 
 def _forbidden(verb: str, topic: str) -> Forbidden:

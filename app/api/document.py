@@ -20,6 +20,7 @@ from app.api.component_schemas import component_schemas, integer_format
 from app.api.credentials import COOKIE, CSRF_HEADER, TICKET
 from app.api.dead_letter_schemas import DEAD_LETTER_ALIASES, DEAD_LETTER_MODELS
 from app.api.group_schemas import GROUP_MODELS
+from app.api.hosts import NO_NAME_OF_OURS
 from app.api.lease_schemas import LEASE_MODELS, LEASE_STRUCTS
 from app.api.params import MAX_OFFSET, NAME_PATTERN, NAME_RULE, token_in_query
 from app.api.problems import MEDIA_TYPE, RETRY_SECONDS, describe, internal_members, status_of
@@ -37,24 +38,24 @@ EXAMPLES: Sequence[GaplessError] = (
     errors.Unauthorized(),
     errors.Forbidden("This needs the scope `publish` for the topic 'orders'."),
     errors.CsrfRefused(f"With a session cookie this needs {CSRF_HEADER}, as GET /v1/session tells it."),
-    errors.TopicNotFound('topic "orders" does not exist', create="PUT /v1/topics/orders"),
-    errors.PartitionNotFound('topic "orders" has no partition 7', partition=7, partitions=4),
-    errors.SubscriptionNotFound('topic "orders" has no group "billing"'),
-    errors.DeadLetterNotFound("the group has no dead letter 17", dead_letter_id=17),
-    errors.KeyNotFound('there is no active key "billing-service"'),
+    errors.TopicNotFound('Topic "orders" does not exist.', create="PUT /v1/topics/orders"),
+    errors.PartitionNotFound('Topic "orders" has no partition 7.', partition=7, partitions=4),
+    errors.SubscriptionNotFound('Topic "orders" has no group "billing".'),
+    errors.DeadLetterNotFound("The group has no dead letter 17.", dead_letter_id=17),
+    errors.KeyNotFound('There is no active key "billing-service".'),
     errors.RequestTimeout("Nothing came for 30 seconds; from here on nothing was stored."),
     errors.TopicConflict(
-        'topic "orders" exists with partitions: 4, which cannot change', field="partitions", current=4
+        'Topic "orders" exists with partitions: 4, which cannot change.', field="partitions", current=4
     ),
     errors.OffsetAhead("Partition 0 ends at offset 1200.", tip=1200),
-    errors.OffsetMismatch("the tip of partition 0 is 1200, not 1100", partition=0, tip=1200),
+    errors.OffsetMismatch("The tip of partition 0 is 1200, not 1100.", partition=0, tip=1200),
     errors.SubscriptionConflict(
-        'group "billing" has another ordering, which cannot change', field="ordering", current="partition"
+        'Group "billing" has another ordering, which cannot change.', field="ordering", current="partition"
     ),
-    errors.SubscriptionInactive('group "billing" was cancelled', status="CANCELLED", reason="replaced"),
-    errors.LeaseLost("the lease expired"),
+    errors.SubscriptionInactive('Group "billing" was cancelled.', status="CANCELLED", reason="replaced"),
+    errors.LeaseLost("The lease expired."),
     errors.KeyConflict(
-        'there is an active key "billing-service"; choose another name, also for one that is to replace it'
+        'There is an active key "billing-service"; choose another name, also for one that is to replace it.'
     ),
     errors.OffsetTrimmed("Offset 3 of partition 0 is gone; the earliest is 501.", earliest=501),
     errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
@@ -71,7 +72,7 @@ EXAMPLES: Sequence[GaplessError] = (
         ],
     ),
     errors.UnsupportedMediaType("The body must be application/json in UTF-8."),
-    errors.HostNotAllowed("The request's Host is not a name of this service."),
+    errors.HostNotAllowed(NO_NAME_OF_OURS),
     errors.InvalidArgument("limit must be a whole number from 1 to 1000.", field="limit"),
     errors.InvalidTopicName(f"A topic name is {NAME_RULE}."),
     errors.InvalidSubscriptionName(f"The name of a group is {NAME_RULE}."),
@@ -85,10 +86,10 @@ EXAMPLES: Sequence[GaplessError] = (
     ),
     errors.EmptyBatch("There is no event in the batch."),
     errors.TooManyItems("A batch holds at most 10000 events.", limit=10_000),
-    errors.IdempotencyConflict("the idempotency key was used for another batch"),
+    errors.IdempotencyConflict("The idempotency key was used for another batch."),
     errors.TransactionSplit(
-        'the events of transaction "t1" are not adjacent, more than 10,000, or their keys lead to several '
-        "partitions",
+        'The events of transaction "t1" are not adjacent, more than 10,000, or their keys lead to several '
+        "partitions.",
         transaction_id="t1",
     ),
     errors.TopicBusy("The topic's queue is full; nothing was stored."),

@@ -126,7 +126,7 @@ async def follow_subscription(request: Request) -> Response:
     subscription = await here.groups.get_subscription(topic, group)
     if subscription.status == "CANCELLED":
         raise SubscriptionInactive(
-            f'group "{group}" was cancelled',
+            f'Group "{group}" was cancelled.',
             status=subscription.status,
             reason=subscription.reason,
         )

@@ -13,6 +13,9 @@ from starlette.types import Scope
 from app.errors import HostNotAllowed
 from app.settings import Settings
 
+NO_NAME_OF_OURS = (
+    "The request's Host is not a name of this service; an operator adds names with GAPLESS_ALLOWED_HOSTS."
+)
 MAX_REMEMBERED = 1_000
 MAX_HOST_BYTES = 261
 """A name of 253, a final dot, a colon and a port: nothing longer is looked at, or remembered."""
@@ -40,7 +43,7 @@ class Hosts:
         given = [value for name, value in scope["headers"] if name == b"host"]
         if len(given) == 1 and len(given[0]) <= MAX_HOST_BYTES and self._takes(given[0]):
             return None
-        return HostNotAllowed("The request's Host is not a name of this service.")
+        return HostNotAllowed(NO_NAME_OF_OURS)
 
     def _judge(self, host: bytes) -> bool:
         name = _without_port(host.decode("latin-1").lower())

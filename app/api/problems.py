@@ -136,12 +136,15 @@ def framework_problem(scope: Scope, error: HTTPException) -> Response:
     """What Starlette raises by itself, such as 404 and 405."""
     if error.status_code == 404 and (refused := _name_with_slash(scope)) is not None:
         return problem_response(refused)
-    headers = {"Allow": ", ".join(_allowed(scope))} if error.status_code == 405 else None
-    return framework_response(error.status_code, headers)
+    if error.status_code == 405:
+        allowed = ", ".join(_allowed(scope))
+        told = {**framework_members(405), "detail": f"The path takes only {allowed}."}
+        return _response(told, {"Allow": allowed})
+    return framework_response(error.status_code)
 
 
-def framework_response(status: int, headers: Mapping[str, str] | None = None) -> Response:
-    return _response(framework_members(status), headers)
+def framework_response(status: int) -> Response:
+    return _response(framework_members(status))
 
 
 def framework_members(status: int) -> dict[str, Any]:

@@ -100,7 +100,8 @@ def _met_a_drop(error: asyncpg.PostgresError) -> bool:
 def _from_sqlstate(error: asyncpg.PostgresError) -> GaplessError:
     state = error.sqlstate or ""
     if (known := PRIVATE.get(state)) is not None:
-        return known(error.message, **_extras(error.detail))
+        extras = _extras(error.detail)
+        return known(_sentence(error.message, extras.get("field")), **extras)
     if state in _BUSY:
         return TopicBusy(_BUSY[state])
     if _met_a_drop(error):
@@ -126,3 +127,11 @@ def _from_sqlstate(error: asyncpg.PostgresError) -> GaplessError:
 
 def _extras(detail: str | None) -> dict[str, Any]:
     return dict(json.loads(detail)) if detail else {}
+
+
+def _sentence(message: str, field: str | None) -> str:
+    """Messages of PostgreSQL are none. The name of a field stays as it is written."""
+    first, space, rest = message.partition(" ")
+    if first != field and first.isalpha():
+        first = first[0].upper() + first[1:]
+    return f"{first}{space}{rest}."

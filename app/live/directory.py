@@ -31,7 +31,7 @@ class Token(NamedTuple):
 def read_token(text: str) -> Token:
     found = _TOKEN.fullmatch(text)
     if found is None:
-        raise LeaseLost("no lease of this group has that token")
+        raise LeaseLost("No lease of this group has that token.")
     return Token(SubscriptionId(int(found[1])), int(found[2]))
 
 
@@ -58,7 +58,7 @@ class Directory:
         await self.find(topic, group)
         subscription_id = read_token(token).subscription_id
         if await self.confirm(topic, group, subscription_id) is None:
-            raise LeaseLost("no lease of this group has that token")
+            raise LeaseLost("No lease of this group has that token.")
 
     def clear(self) -> None:
         """Forget everything: in another database the same numbers may be other groups'."""

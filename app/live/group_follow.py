@@ -131,7 +131,7 @@ class GroupFollow:
             if lease is not None:
                 self._claims.release_later(lease.token)
             topic, group = self._topic.name, self._subscription.name
-            raise SubscriptionNotFound(f'topic "{topic}" has another group "{group}" now')
+            raise SubscriptionNotFound(f'Topic "{topic}" has another group "{group}" now.')
         frames = [self._frames.skipped(claimed)] if claimed.skipped else []
         if lease is not None:
             self._rate.claimed()

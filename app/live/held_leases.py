@@ -166,7 +166,7 @@ class HeldLeases:
             self._outdated = True
             return
         if found.subscription_id != self._subscription.subscription_id:
-            raise SubscriptionNotFound(f'topic "{topic}" has another group "{group}" now')
+            raise SubscriptionNotFound(f'Topic "{topic}" has another group "{group}" now.')
         self._subscription = found
 
     @property

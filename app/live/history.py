@@ -50,7 +50,7 @@ class History:
         """Why there is nothing where something was: the topic is gone, or its events, or the past."""
         now = await self._lookup.state(topic.name)
         if now.topic.topic_id != topic.topic_id:
-            raise TopicNotFound(f"topic {topic.name!r} was deleted")
+            raise TopicNotFound(f'Topic "{topic.name}" was deleted.')
         bounds = now.bounds[partition]
         if bounds.tip < offset:
             raise LogReplaced

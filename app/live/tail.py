@@ -243,7 +243,7 @@ class Tail:
 def _check_partition(topic: Topic, partition: int) -> None:
     if partition >= topic.partitions:
         raise PartitionNotFound(
-            f'topic "{topic.name}" has no partition {partition}',
+            f'Topic "{topic.name}" has no partition {partition}.',
             partition=partition,
             partitions=topic.partitions,
         )

@@ -479,7 +479,7 @@ async def test_5_topics_named_in_a_query_or_a_body_are_hidden_too(world: World) 
         problem(await client.get(f"/v1/audit?topic={topic}", headers=by), 404, "topic_not_found")
         for body in ({"topics": ["b.orders", topic]}, {"topic": topic, "group": "billing"}):
             answer = await client.post("/v1/stream-tickets", json=body, headers=by)
-            assert problem(answer, 404, "topic_not_found")["detail"] == f'topic "{topic}" does not exist'
+            assert problem(answer, 404, "topic_not_found")["detail"] == f'Topic "{topic}" does not exist.'
 
 
 async def test_5_lists_hold_what_the_caller_sees_and_their_pages_are_full(world: World) -> None:

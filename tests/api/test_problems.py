@@ -105,6 +105,24 @@ async def test_a_wrong_method_is_a_problem_that_names_the_right_ones(
         answer = await http.request(method, path)
         problem(answer, 405, "method_not_allowed")
         assert answer.headers["allow"] == allowed
+        assert answer.json()["detail"] == f"The path takes only {allowed}."
+
+
+async def test_what_the_database_refuses_is_told_in_sentences(http: httpx.AsyncClient, topic: str) -> None:
+    group = f"{topic}/subscriptions/g"
+    for method, path, body, detail in (
+        ("GET", "/v1/topics/nowhere", None, 'Topic "nowhere" does not exist.'),
+        ("POST", f"{group}/claim", {"member": "me"}, f'Topic "{topic.split("/")[-1]}" has no group "g".'),
+        (
+            "PUT",
+            group,
+            {"ordering": "none", "on_dead_letter": "block"},
+            "on_dead_letter cannot be block without an ordering.",
+        ),
+        ("DELETE", "/v1/keys/nobody", None, 'There is no active key "nobody".'),
+    ):
+        answer = await http.request(method, path, json=body)
+        assert answer.json()["detail"] == detail
 
 
 async def boom(*_: Any, **__: Any) -> None:

@@ -354,6 +354,22 @@ async def test_more_streams_than_allowed_are_told_to_come_back_later(start_servi
             assert await third.position()
 
 
+async def test_head_tells_whether_a_stream_would_open_and_takes_no_place(start_service: StartService) -> None:
+    service = await start_service(max_streams=1)
+    async with api_of(service.base_url) as api:
+        await api.create()
+        for _ in range(3):
+            assert (await api.client.head(api.url())).status_code == 200
+        assert (await api.client.head(api.url(), params={"last_event_id": "x"})).status_code == 400
+        assert service.app.state.parts.streams.open == 0
+        async with api.stream() as only:
+            await only.position()
+            full = await api.client.head(api.url())
+            assert (full.status_code, "retry-after" in full.headers) == (503, True)
+            told = await api.client.head(api.url(), headers={"Accept": "text/event-stream"})
+            assert told.status_code == 200
+
+
 async def test_an_idle_stream_is_pinged(start_service: StartService) -> None:
     service = await start_service(ping_seconds=1)
     async with api_of(service.base_url) as api:

@@ -209,7 +209,7 @@ async def test_what_is_wrong_is_told_in_one_line_and_what_is_missing_with_how_to
         (["seek", "orders", "g", "--to", "9" * 5_000], 2, "a place is earliest, latest, a time"),
         (["pause", "orders", "g", "--reason", "caf\udce9"], 2, "an argument is not UTF-8: b'caf\\xe9'"),
         (["heartbeat", "orders", "g", "--member", "caf\udce9"], 2, "--member is not UTF-8: b'caf\\xe9'"),
-        (["create", "orders", "g", "--from", "99"], 1, "offset 99 of partition 0 lies beyond its end"),
+        (["create", "orders", "g", "--from", "99"], 1, "Offset 99 of partition 0 lies beyond its end"),
         (["create", "orders", "g", "--from", "2026-11-28T09:30:00"], 2, "needs a zone, as in 2026-11-28T09:"),
         (["create", "orders", "g", "--from", "2026-11-28"], 2, "a time needs a zone"),
         (["seek", "orders", "g", "--to", "soon"], 2, "such as 0:17,1:40, not 'soon'"),

@@ -16,6 +16,15 @@ def test_no_problem_speaks_of_subscriptions() -> None:
     assert [text for text in texts if "subscription" in text] == []
 
 
+def test_every_problem_is_told_in_sentences() -> None:
+    """A name of a field may begin one, and stays as it is written."""
+    fields = [str(error.extra["field"]) for error in EXAMPLES if "field" in error.extra]
+    for error in EXAMPLES:
+        first = error.detail.split()[0]
+        assert first[0].isupper() or first[0].isdigit() or first in fields
+        assert error.detail.endswith(".")
+
+
 def test_no_message_of_the_database_speaks_of_subscriptions() -> None:
     said = []
     for file in (sql_folder() / "functions").glob("*.sql"):
