@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 66cfb8a24beae4c52c736888c22f8e4523ee9740fdc3d732497ccac03961721b
+// SHA-256 of openapi.json: f0ddaccb4e01da58f1058a0e30dc525dd0094cab32222287c55479c2cf9fdf56
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {

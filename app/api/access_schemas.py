@@ -12,6 +12,8 @@ from app.model import ApiKey
 
 MAX_EXPIRY_SECONDS = 315_360_000
 
+PRINCIPAL = r"^(jwt|key):[^\x00-\x1f\x7f]+$"
+
 KeyName = Annotated[str, Field(pattern=NAME_PATTERN, examples=["billing-service"])]
 ScopeText = Annotated[
     str,
@@ -67,7 +69,7 @@ class RevokeSessionsRequest(Request):
         str,
         Field(
             max_length=250,
-            pattern=r"^(jwt|key):[^\x00-\x1f\x7f]+$",
+            pattern=PRINCIPAL,
             description="Who they stand for, as the audit log names them: the subject of a JWT, or a key.",
             examples=["jwt:alice"],
         ),

@@ -32,7 +32,7 @@ NDJSON = "application/x-ndjson"
 
 # One instance of each error as a caller meets it; these are also what the tests expect to find documented.
 EXAMPLES: Sequence[GaplessError] = (
-    errors.InvalidJson("Invalid JSON: EOF while parsing an object at line 1 column 1."),
+    errors.InvalidJson("The JSON text ends too early."),
     errors.BadEventId("The event id 'yesterday' is not one that a stream has sent."),
     token_in_query("token"),
     errors.Unauthorized(),
@@ -71,7 +71,7 @@ EXAMPLES: Sequence[GaplessError] = (
             )
         ],
     ),
-    errors.UnsupportedMediaType("The body must be application/json in UTF-8."),
+    errors.UnsupportedMediaType("Send a JSON body in UTF-8, with Content-Type: application/json."),
     errors.HostNotAllowed(NO_NAME_OF_OURS),
     errors.InvalidArgument("limit must be a whole number from 1 to 1000.", field="limit"),
     errors.InvalidTopicName(f"A topic name is {NAME_RULE}."),

@@ -24,8 +24,8 @@ MAX_DELAY_SECONDS = 86_400
 MAX_MEMBER = 200
 
 # To Python `$` is also before a final line feed: see `_Body`.
-_ONE_LINE = r"^[^\x00-\x1f\x7f]+$"
-_MEMBER = re.compile(_ONE_LINE.removesuffix("$") + r"\Z")
+ONE_LINE = r"^[^\x00-\x1f\x7f]+$"
+_MEMBER = re.compile(ONE_LINE.removesuffix("$") + r"\Z")
 
 AckStatus = TypeAliasType(
     "AckStatus",
@@ -138,10 +138,10 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         for name in ("member", "request_id"):
             text = getattr(self, name, None)
             if text is not None and text.endswith("\n"):
-                raise ValueError(f"Expected `str` without control characters - at `$.{name}`")
+                raise ValueError(f"Expected `str` matching regex {ONE_LINE!r} - at `$.{name}`")
 
 
-MemberName = Annotated[str, Meta(min_length=1, max_length=MAX_MEMBER, pattern=_ONE_LINE)]
+MemberName = Annotated[str, Meta(min_length=1, max_length=MAX_MEMBER, pattern=ONE_LINE)]
 LeaseTime = Annotated[float, Meta(ge=0.1, le=MAX_LEASE_SECONDS)]
 Offsets = Annotated[
     list[Annotated[int, Meta(ge=1, le=MAX_OFFSET)]],
@@ -171,7 +171,7 @@ class ClaimRequest(_Body, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ] = 0
     lease_seconds: LeaseTime | None = None
     ack: LeaseToken | Annotated[list[LeaseToken], Meta(max_length=MAX_CLAIM_ACKS)] | None = None
-    request_id: Annotated[str, Meta(min_length=1, max_length=200, pattern=_ONE_LINE)] | None = None
+    request_id: Annotated[str, Meta(min_length=1, max_length=200, pattern=ONE_LINE)] | None = None
 
 
 class AckRequest(_Body, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,7 +4,6 @@ FastAPI's own request handling is skipped: it would parse bodies leniently and c
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -17,8 +16,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.access import ALLOWS, Needs, access_of, may_go_on
+from app.api.body_faults import model_fault, struct_fault
 from app.api.body_room import room_of
 from app.api.credentials import refuse_token_in_query
+from app.api.items import syntax_fault
 from app.api.problems import problem_response
 from app.errors import (
     GaplessError,
@@ -40,9 +41,6 @@ SLOW_SECONDS = 1.0
 """Of a body that took longer, the caller may have lost the right to send it."""
 _JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")
-
-_UNKNOWN = re.compile(r"contains unknown field `(.*)`", re.DOTALL)
-_MISSING = re.compile(r"missing required field `([^`]*)`")
 
 
 class RawRoute(APIRoute):
@@ -162,7 +160,7 @@ async def read_model(
     try:
         return model.model_validate_json(body, strict=True)
     except ValidationError as error:
-        raise _refusal(error) from None
+        raise _refusal(body, error) from None
 
 
 async def read_struct(
@@ -176,38 +174,32 @@ async def read_struct(
     try:
         return msgspec.json.decode(body, type=struct)
     except msgspec.ValidationError as error:
-        raise _struct_refusal(str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidJson(f"{str(error)[:200]}.") from None
+        fault = struct_fault(str(error))
+        raise InvalidArgument(fault.detail, field=fault.field) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise _no_json(body) from None
 
 
 def require_json(request: Request) -> None:
     kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
     charset = parameters.replace('"', "").replace(" ", "")
     if kind.strip() != "application/json" or charset not in ("", "charset=utf-8"):
-        raise UnsupportedMediaType("The body must be application/json in UTF-8.")
+        raise UnsupportedMediaType("Send a JSON body in UTF-8, with Content-Type: application/json.")
 
 
-def _refusal(error: ValidationError) -> GaplessError:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
+def _refusal(body: bytes, error: ValidationError) -> GaplessError:
+    found = error.errors(include_url=False, include_input=False)
     if found[0]["type"] == "json_invalid":
-        return InvalidJson(f"{found[0]['msg']}.")
-    problems = [
-        {"pointer": "".join(f"/{part}" for part in item["loc"]), "detail": item["msg"]} for item in found
-    ]
-    named = f"{problems[0]['pointer'].removeprefix('/') or 'the body'}: {problems[0]['detail']}."
-    return InvalidArgument(named, field=problems[0]["pointer"].removeprefix("/"), errors=problems)
+        return _no_json(body)
+    faults = [model_fault(item) for item in found]
+    return InvalidArgument(
+        faults[0].detail, field=faults[0].field, errors=[fault._asdict() for fault in faults]
+    )
 
 
-def _struct_refusal(text: str) -> InvalidArgument:
-    if (found := _UNKNOWN.search(text)) is not None:
-        field, rule = found[1][:200], "There is no such field"
-    elif (found := _MISSING.search(text)) is not None:
-        field, rule = found[1], "The field is required"
-    else:
-        rule, _, place = text.partition(" - at `$")
-        field = place.rstrip("`").replace("[", "/").replace("]", "").replace(".", "/").strip("/")
-    return InvalidArgument(f"{field or 'the body'}: {rule.replace('`', '')}.", field=field)
+def _no_json(body: bytes) -> InvalidJson:
+    fault = syntax_fault(body)
+    return InvalidJson("The body is not JSON in UTF-8, or nests too deep." if fault is None else fault.detail)
 
 
 def _within(body: bytes, limit: int) -> bytes:

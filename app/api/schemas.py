@@ -20,7 +20,8 @@ TopicName = Annotated[str, Field(pattern=NAME_PATTERN, examples=["orders"])]
 Partition = Annotated[int, Field(ge=0, le=MAX_PARTITION)]
 Partitions = Annotated[int, Field(ge=1, le=256)]
 LogOffset = Annotated[int, Field(ge=1, le=MAX_OFFSET)]
-Description = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+NO_CONTROLS = r"^[^\x00-\x1f\x7f]*$"
+Description = Annotated[str, Field(max_length=1000, pattern=NO_CONTROLS)]
 SegmentEvents = Annotated[int, Field(ge=1000, le=1_000_000_000)]
 IdempotencySeconds = Annotated[int, Field(ge=60, le=2_592_000)]
 Semantics = TypeAliasType(

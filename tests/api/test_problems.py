@@ -269,3 +269,27 @@ async def test_examples_of_problems_are_what_is_answered(client: httpx.AsyncClie
         *("storage_full", "topic_busy"),
     }
     assert told | needing_more == set(documented)
+
+
+async def test_a_body_that_breaks_a_rule_is_told_in_words_of_the_service(client: httpx.AsyncClient) -> None:
+    orders, claim = "/v1/topics/orders", "/v1/topics/orders/subscriptions/billing/claim"
+    for method, path, body, detail in (
+        ("PUT", orders, '{"partitions": "3", "x": 1}', "partitions must be a whole number."),
+        ("POST", claim, '{"member": 7}', "member must be a string."),
+        ("PUT", orders, '{"partitions": 3', "The JSON text ends too early."),
+        (
+            "POST",
+            claim,
+            "{'member': 7}",
+            "Not JSON at line 1, column 2: a name in double quotes must stand there.",
+        ),
+    ):
+        answer = await client.request(
+            method, path, content=body, headers={"Content-Type": "application/json"}
+        )
+        assert answer.json()["detail"] == detail
+    problems = (await client.put(orders, json={"partitions": "3", "x": 1})).json()["errors"]
+    assert problems == [
+        {"pointer": "/partitions", "detail": "partitions must be a whole number."},
+        {"pointer": "/x", "detail": "There is no field 'x'."},
+    ]
