@@ -20,6 +20,7 @@ COOKIE = "__Host-gapless"
 CSRF_HEADER = "X-CSRF-Token"
 TICKET = "ticket"
 _OF_BROWSERS = (b"sec-fetch-site", b"origin")
+_FORM = "Send one Authorization header, as `Authorization: Bearer TOKEN`."
 _BEARER = b"Bearer "
 _BEARER_KEY = _BEARER + KEY_PREFIX.encode()
 
@@ -74,7 +75,8 @@ def bearer_token(headers: Sequence[bytes]) -> str:
     token = token.strip()
     # Names of schemes are compared without case (RFC 9110, 11.1).
     if len(headers) > 1 or scheme.lower() != "bearer" or not token:
-        raise Unauthorized()
+        # That says nothing of any token, and who wrote it without its scheme would look for the fault there.
+        raise Unauthorized(_FORM)
     return token
 
 

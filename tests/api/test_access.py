@@ -161,6 +161,16 @@ async def test_1_two_authorization_headers_are_refused_though_one_is_valid(world
             problem(await world.client.get("/v1/topics", headers=sent), 401, "unauthorized")
 
 
+async def test_1_a_header_of_another_form_is_told_the_form_whatever_token_it_holds(world: World) -> None:
+    for token in (world.tokens["admin"], "gpls_" + "A" * 43):
+        for value in (token, "Bearer", f"Basic {token}", f"Token {token}"):
+            answer = await world.client.get("/v1/topics", headers={"Authorization": value})
+            assert "`Authorization: Bearer TOKEN`" in problem(answer, 401, "unauthorized")["detail"]
+        headers = [("Authorization", f"Bearer {token}")] * 2
+        answer = await world.client.get("/v1/topics", headers=headers)
+        assert "one Authorization header" in problem(answer, 401, "unauthorized")["detail"]
+
+
 async def test_1_the_name_of_the_scheme_is_read_without_case(world: World) -> None:
     """The checklist refuses a lower-case one; by RFC 9110, 11.1, case does not matter."""
     for scheme in ("bearer", "BEARER", "BeArEr"):
