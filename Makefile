@@ -4,6 +4,8 @@ PYTHON ?= python3
 UV := .venv/bin/uv
 RUN := .venv/bin/
 DEBIAN_POSTGRES ?= /usr/lib/postgresql/15/bin
+# Where it is set, every process of the tests compiles all that it imports: a server takes a second more to start.
+unexport PYTHONDONTWRITEBYTECODE
 # What a database of another version could change the outcome of.
 DATABASE_TESTS := tests/sql tests/db tests/property
 # What measures times that were promised has the machine to itself. What kills servers or drives browsers and proxies
