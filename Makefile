@@ -18,7 +18,8 @@ BY_THREE := tests/browser $(filter-out $(SHARING) $(ALONE),$(wildcard tests/faul
 # for itself.
 SPARK_SOON := tests/spark $(addprefix --ignore=,$(wildcard tests/spark/test_job_*.py) tests/spark/test_driver_killed.py)
 SPARK_SOON += -m 'not soak'
-SIDE_BY_SIDE := --numprocesses 4 --dist loadfile
+# In the order in which tests/conftest.py has them: by their number of tests long files would be begun last.
+BY_FILE := --dist loadfile --no-loadscope-reorder --numprocesses
 
 # What searches for longer, or tries more, where it is told to.
 LONGER = $(filter-out tests/spark/%,$(shell grep -rl --include='test_*.py' 'import.*\beffort$$' tests))
@@ -36,11 +37,11 @@ run: .venv/run ## Serve on 127.0.0.1:8080 with a PostgreSQL of its own, data in 
 .PHONY: test
 test: .venv/dev ## Check the code and run the tests but for Spark's long ones, some on Debian's PostgreSQL too.
 	$(MAKE) --no-print-directory --jobs 3 lint test-spark test-others
-	$(RUN)pytest --numprocesses 3 --dist loadfile $(BY_THREE)
+	$(RUN)pytest $(BY_FILE) 3 $(BY_THREE)
 	$(RUN)pytest $(ALONE)
 	@if [ -x $(DEBIAN_POSTGRES)/postgres ]; then \
 		echo "once more on $(DEBIAN_POSTGRES)"; \
-		GAPLESS_TEST_POSTGRES_BIN=$(DEBIAN_POSTGRES) $(RUN)pytest $(SIDE_BY_SIDE) $(DATABASE_TESTS); \
+		GAPLESS_TEST_POSTGRES_BIN=$(DEBIAN_POSTGRES) $(RUN)pytest $(BY_FILE) 4 $(DATABASE_TESTS); \
 	else \
 		echo "no PostgreSQL in $(DEBIAN_POSTGRES): tested on the embedded one only"; \
 	fi
@@ -49,7 +50,7 @@ test: .venv/dev ## Check the code and run the tests but for Spark's long ones, s
 test-spark: .venv/dev
 	@said=$$(mktemp); $(RUN)pytest $(SPARK_SOON) >$$said 2>&1; code=$$?; cat $$said; rm $$said; exit $$code
 test-others: .venv/dev
-	$(RUN)pytest $(SIDE_BY_SIDE) $(addprefix --ignore=,tests/spark $(BY_THREE) $(ALONE))
+	$(RUN)pytest $(BY_FILE) 4 $(addprefix --ignore=,tests/spark $(BY_THREE) $(ALONE))
 
 .PHONY: lint
 lint: .venv/dev ## Check style, types, the layers and habits that are dangerous.
@@ -88,7 +89,7 @@ soak: .venv/dev ## Kill, cut and restart for as long as SECONDS says, and run al
 	GAPLESS_SOAK=1 $(RUN)pytest tests/spark $(LONGER)
 	@if [ -x $(DEBIAN_POSTGRES)/postgres ]; then \
 		echo "all but Spark once more on $(DEBIAN_POSTGRES)"; \
-		GAPLESS_TEST_POSTGRES_BIN=$(DEBIAN_POSTGRES) $(RUN)pytest --numprocesses 2 --dist loadfile --ignore=tests/spark; \
+		GAPLESS_TEST_POSTGRES_BIN=$(DEBIAN_POSTGRES) $(RUN)pytest $(BY_FILE) 2 --ignore=tests/spark; \
 	fi
 
 .PHONY: spark-demo

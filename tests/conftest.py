@@ -46,9 +46,25 @@ os.environ.setdefault("SSL_CERT_DIR", str(Path(__file__).with_name("no-authoriti
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Begun first: what is begun last is waited for with nothing else to do.
+LONGEST = (
+    "tests/property/",
+    "tests/cli/test_cli_serve.py",
+    "tests/cli/test_cli_publish.py",
+    "tests/fault/test_workers.py",
+    "tests/fault/test_replicas.py",
+    "tests/fault/test_stream_clients.py",
+    "tests/browser/test_page.py",
+    "tests/browser/test_whole_file.py",
+)
+
 Connect = Callable[..., Awaitable[asyncpg.Connection]]
 StartService = Callable[..., Awaitable[ThreadService]]
 StartProcess = Callable[..., Awaitable[ProcessService]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 @pytest.fixture(scope="session")
