@@ -361,7 +361,7 @@ async def test_head_tells_whether_a_stream_would_open_and_takes_no_place(start_s
         for _ in range(3):
             assert (await api.client.head(api.url())).status_code == 200
         assert (await api.client.head(api.url(), params={"last_event_id": "x"})).status_code == 400
-        assert service.app.state.parts.streams.open == 0
+        assert service.app.parts.streams.open == 0
         async with api.stream() as only:
             await only.position()
             full = await api.client.head(api.url())
