@@ -63,10 +63,8 @@ def _length(least: bool, length: int, unit: str) -> str:
 _RULES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "missing": lambda _: MISSING,
     "int_type": lambda _: _of("int"),
-    "int_from_float": lambda _: _of("int"),
     "int_parsing_size": lambda _: "is too large a number",
     "float_type": lambda _: _of("float"),
-    "finite_number": lambda _: _of("float"),
     "string_type": lambda _: _of("str"),
     "bool_type": lambda _: _of("bool"),
     "list_type": lambda _: _of("array"),

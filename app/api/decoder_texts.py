@@ -33,8 +33,8 @@ class SyntaxFault(NamedTuple):
     """The byte where it shows."""
 
 
-def fault_of(document: bytes, said: str) -> SyntaxFault:
-    """Why a text is not JSON, from what the decoder `said` of it."""
+def fault_of(document: bytes, said: str, of: str = "") -> SyntaxFault:
+    """Why a text is not JSON, from what the decoder `said` of it; `of` what it is, if not all that was sent."""
     if not document or document.isspace():
         return SyntaxFault("The JSON text is empty.", None)
     found = _MALFORMED.fullmatch(said)
@@ -43,7 +43,7 @@ def fault_of(document: bytes, said: str) -> SyntaxFault:
     # Of what follows the text the decoder has read the first byte already.
     position = int(found[2]) - (found[1] == _MORE)
     reason = _REASONS.get(found[1], found[1])
-    return SyntaxFault(f"Not JSON at {_place(document, position)}: {reason}.", position)
+    return SyntaxFault(f"Not JSON at {_place(document, position)}{of}: {reason}.", position)
 
 
 def _place(document: bytes, position: int) -> str:

@@ -53,7 +53,7 @@ def _fields(text: bytes, draft: Draft) -> Fields | None:
         return _FIELDS.decode(text)
     except msgspec.DecodeError:
         # The decoder looks at types first: a number with a stray bracket behind it would be no object to it.
-        fault = syntax_fault(text)
+        fault = syntax_fault(text, " of the event")
     if fault is None:
         draft.refuse(Refusal.WRONG_TYPE, "An event must be a JSON object.")
     else:
@@ -139,8 +139,8 @@ def check_count(events: int, limits: Limits) -> None:
         raise TooManyItems(f"A batch holds at most {most} events.", limit=most)
 
 
-def syntax_fault(document: bytes) -> SyntaxFault | None:
-    """What is wrong with the text; nothing if it is JSON, or too deep for the parser to look at."""
+def syntax_fault(document: bytes, of: str = "") -> SyntaxFault | None:
+    """What is wrong with the text; nothing if it is JSON, or too deep for the parser to look at. `of` what it is."""
     if document.startswith(BYTE_ORDER_MARK):
         return SyntaxFault(NO_BYTE_ORDER_MARK, None)
     if not nests_at_most(document, MAX_DEPTH + _ENVELOPE):
@@ -148,7 +148,7 @@ def syntax_fault(document: bytes) -> SyntaxFault | None:
     try:
         _ANYTHING.decode(document)
     except msgspec.DecodeError as error:
-        return fault_of(document, str(error))
+        return fault_of(document, str(error), of)
     return None
 
 

@@ -19,6 +19,7 @@ from app.api.access import ALLOWS, Needs, access_of, may_go_on
 from app.api.body_faults import model_fault, struct_fault
 from app.api.body_room import room_of
 from app.api.credentials import refuse_token_in_query
+from app.api.gate import flaws
 from app.api.items import syntax_fault
 from app.api.problems import problem_response
 from app.errors import (
@@ -91,14 +92,9 @@ class JsonResponse(Response):
 
     media_type = "application/json"
 
-    def __init__(
-        self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(content, status_code, headers)
-
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
         if headers is None:
-            # What the class above does, which would look for each of them among those given.
+            # Of any status with a body: what the class above would find out each time.
             self.raw_headers = [(b"content-length", b"%d" % len(self.body)), _JSON, _NO_STORE]
             return
         super().init_headers(headers)
@@ -198,8 +194,11 @@ def _refusal(body: bytes, error: ValidationError) -> GaplessError:
 
 
 def _no_json(body: bytes) -> InvalidJson:
-    fault = syntax_fault(body)
-    return InvalidJson("The body is not JSON in UTF-8, or nests too deep." if fault is None else fault.detail)
+    found = flaws(body)
+    fault = None if found else syntax_fault(body)
+    if fault is not None:
+        return InvalidJson(fault.detail)
+    return InvalidJson(found[0].detail if found else "The body is not JSON.")
 
 
 def _within(body: bytes, limit: int) -> bytes:

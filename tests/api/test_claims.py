@@ -296,7 +296,9 @@ async def test_a_claim_that_is_no_json_is_refused(group: Group) -> None:
     headers = {"Content-Type": "application/json"}
     for body in (b"", b"{", b'{"member":"\xff"}', b'{"member":"\\ud800"}', b"nonsense"):
         answer = await group.raw("POST", "/claim", content=body, headers=headers)
-        problem(answer, 400, "invalid_json")
+        told = problem(answer, 400, "invalid_json")["detail"]
+        assert ("surrogate" in told) == (b"ud800" in body)
+        assert ("UTF-8" in told) == (b"\xff" in body)
     answer = await group.raw("POST", "/claim", content=b'{"member":"m"}')
     problem(answer, 415, "unsupported_media_type")
     problem(await group.raw("POST", "/claim?x=1", json={"member": "m"}), 422, "invalid_argument")

@@ -31,21 +31,43 @@ def told(body: bytes | str) -> str:
         ("{'events':[]}", "Not JSON at line 1, column 2: a name in double quotes must stand there."),
         ("{events:[]}", "Not JSON at line 1, column 2: a name in double quotes must stand there."),
         ('{"events" []}', "Not JSON at line 1, column 11: ':' must stand there."),
-        ('{"events":[1 2]}', "Not JSON at line 1, column 3: the JSON text is over, but more follows."),
-        ('{"events":[{"data":[1 2]}]}', "Not JSON at line 1, column 12: ',' or ']' must stand there."),
-        ('{"events":[{"data":1 "key":""}]}', "Not JSON at line 1, column 11: ',' or '}' must stand there."),
+        (
+            '{"events":[1 2]}',
+            "Not JSON at line 1, column 3 of the event: the JSON text is over, but more follows.",
+        ),
+        (
+            '{"events":[{"data":[1 2]}]}',
+            "Not JSON at line 1, column 12 of the event: ',' or ']' must stand there.",
+        ),
+        (
+            '{"events":[{"data":1 "key":""}]}',
+            "Not JSON at line 1, column 11 of the event: ',' or '}' must stand there.",
+        ),
         ('{"events":[]} x', "Not JSON at line 1, column 15: the JSON text is over, but more follows."),
-        ('{"events":[{"data":NaN}]}', "Not JSON at line 1, column 9: this character cannot stand there."),
+        (
+            '{"events":[{"data":NaN}]}',
+            "Not JSON at line 1, column 9 of the event: this character cannot stand there.",
+        ),
         (
             '{"events":[{"data":1,}]}',
-            "Not JSON at line 1, column 11: a name in double quotes must follow the ','.",
+            "Not JSON at line 1, column 11 of the event: a name in double quotes must follow the ','.",
         ),
-        ('{"events":[{"data":[1,]}]}', "Not JSON at line 1, column 12: a value must follow the ','."),
-        ('{"events":[{"data":01}]}', "Not JSON at line 1, column 10: JSON writes no number so."),
-        ('{"events":[{"data":"\\x"}]}', "Not JSON at line 1, column 11: JSON has no such escape."),
+        (
+            '{"events":[{"data":[1,]}]}',
+            "Not JSON at line 1, column 12 of the event: a value must follow the ','.",
+        ),
+        ('{"events":[{"data":01}]}', "Not JSON at line 1, column 10 of the event: JSON writes no number so."),
+        (
+            '{"events":[{"data":"\\x"}]}',
+            "Not JSON at line 1, column 11 of the event: JSON has no such escape.",
+        ),
+        (
+            '{"events":[\n\n  {\n  "key": maybe}]}',
+            "Not JSON at line 2, column 10 of the event: this character cannot stand there.",
+        ),
         (
             '{"events":[{\n  "key": "é", "data": maybe\n}]}',
-            "Not JSON at line 2, column 23: this character cannot stand there.",
+            "Not JSON at line 2, column 23 of the event: this character cannot stand there.",
         ),
     ],
 )
