@@ -2,7 +2,8 @@
  * Removes entries of the audit log that are older than p_seconds, at most p_limit in a call, the oldest first, and returns
  * how many. Nothing else removes any. Raises GP003 for less than a day: what was done last cannot be hidden by this.
  *
- * Looks at the oldest p_limit only, so that where none is old enough it does not matter how many there are.
+ * Looks at the oldest p_limit only, so that where none is old enough it does not matter how many there are;
+ * a thousand entries that a clock running ahead has dated later hold up what comes after them until they are old themselves.
  */
 create or replace function gapless.expire_audit(p_seconds bigint, p_limit integer default 1000)
 returns integer
