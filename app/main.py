@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import structlog
 from fastapi import FastAPI
@@ -70,12 +71,11 @@ def create_app(settings: Settings, *, migrate_first: bool = False, folder: Path 
         background = Background()
         async with (
             provided(settings, background, migrate_first=migrate_first, folder=folder) as found,
-            _running(service, found, background, metrics),
+            _running(cast(Service, app), found, background, metrics),
         ):
             yield
 
-    service = Service(settings, lifespan, metrics)
-    return service
+    return Service(settings, lifespan, metrics)
 
 
 @asynccontextmanager

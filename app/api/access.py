@@ -159,7 +159,7 @@ class GuardedAccess:
             loops.create_task(self.permits.run())
 
     def _recognise(self, scope: Scope) -> Identity | None:
-        """Whom `_identify` would find, at a third of its cost, for a key in use."""
+        """Whom `_identify` would find, for a key in use; it is asked for nearly every request."""
         key = key_of(scope)
         return None if key is None else self._authenticator.recognise(key)
 

@@ -35,7 +35,7 @@ MAX_WAITING = 100
 """Requests behind one that is not answered; the piece that brought the last of them may have some more."""
 PIECE_BYTES = 16 * 1024
 """Parsed at once. A read brings up to 256 kB, in which there is room for more than ten thousand requests."""
-MOST_TARGETS = 4096
+MOST_TARGETS = 1024
 LONGEST_TARGET = 500
 """Longer ones are not remembered: together they would take too much."""
 RESET = struct.pack("ii", 1, 0)
@@ -160,6 +160,7 @@ class Connection(HttpToolsProtocol):
         # What follows a chunked body are trailers: no header that was looked at before may come by them.
         if self._awaited is not _Awaited.HEAD:
             return
+        # What uvicorn does, without the call.
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from app.api.params import MAX_QUERY_FIELDS, TOKEN_NAMES, token_in_query, too_many_fields, values_of
-from app.auth.tokens import KEY_PREFIX
+from app.auth.tokens import KEY_PREFIX, RANDOM_CHARACTERS
 from app.errors import CsrfRefused, Unauthorized
 
 COOKIE = "__Host-gapless"
@@ -23,6 +23,7 @@ _OF_BROWSERS = (b"sec-fetch-site", b"origin")
 _FORM = "Send one Authorization header, as `Authorization: Bearer TOKEN`."
 _BEARER = b"Bearer "
 _BEARER_KEY = _BEARER + KEY_PREFIX.encode()
+_KEY_BYTES = len(_BEARER_KEY) + RANDOM_CHARACTERS
 
 
 def refuse_token_in_query(query: bytes) -> None:
@@ -53,7 +54,7 @@ def credentials_of(scope: Scope) -> tuple[list[bytes], str | None]:
 def key_of(scope: Scope) -> str | None:
     """The API key of a request that shows one as nearly all do; None where a closer look is needed."""
     given: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
-    if len(given) == 1 and given[0].startswith(_BEARER_KEY):
+    if len(given) == 1 and len(given[0]) == _KEY_BYTES and given[0].startswith(_BEARER_KEY):
         return given[0][len(_BEARER) :].decode("latin-1")
     return None
 

@@ -12,7 +12,8 @@ KEY_PREFIX = "gpls_"
 SESSION_PREFIX = "gplw_"
 TICKET_PREFIX = "gplt_"
 
-_BODY = "[A-Za-z0-9_-]{43}"
+RANDOM_CHARACTERS = 43
+_BODY = f"[A-Za-z0-9_-]{{{RANDOM_CHARACTERS}}}"
 _KEY_OR_SESSION = re.compile(f"(?:{KEY_PREFIX}|{SESSION_PREFIX}){_BODY}")
 _TICKET = re.compile(TICKET_PREFIX + _BODY)
 

@@ -36,10 +36,10 @@ class Rate:
         if name is None or not self._per_second:
             return 0.0
         bucket = self._bucket(name)
-        if bucket.level < amount and (seconds := self._wait(bucket, amount)):
-            return seconds
-        bucket.level -= amount
-        return 0.0
+        seconds = self._wait(bucket, amount)
+        if not seconds:
+            bucket.level -= amount
+        return seconds
 
     def charge(self, name: str | None, amount: float) -> None:
         """Take the amount, though it may not be there: the bucket is in debt then."""
@@ -50,10 +50,11 @@ class Rate:
         """0 when the amount could be taken now."""
         if name is None or not self._per_second:
             return 0.0
-        bucket = self._bucket(name)
-        return 0.0 if bucket.level >= amount else self._wait(bucket, amount)
+        return self._wait(self._bucket(name), amount)
 
     def _wait(self, bucket: _Bucket, amount: float) -> float:
+        if bucket.level >= amount:
+            return 0.0
         missing = (amount if amount < self._burst else self._burst) - bucket.level
         return missing / self._per_second if missing > 0 else 0.0
 
