@@ -34,7 +34,7 @@ class SyntaxFault(NamedTuple):
 
 
 def fault_of(document: bytes, said: str, of: str = "") -> SyntaxFault:
-    """Why a text is not JSON, from what the decoder `said` of it; `of` what it is, if not all that was sent."""
+    """Why a text is not JSON, from what the decoder `said`; `of` tells what it is, if not the whole body."""
     if not document or document.isspace():
         return SyntaxFault("The JSON text is empty.", None)
     found = _MALFORMED.fullmatch(said)

@@ -140,7 +140,7 @@ def check_count(events: int, limits: Limits) -> None:
 
 
 def syntax_fault(document: bytes, of: str = "") -> SyntaxFault | None:
-    """What is wrong with the text; nothing if it is JSON, or too deep for the parser to look at. `of` what it is."""
+    """What is wrong with the text; nothing if it is JSON, or too deep for the parser to look at."""
     if document.startswith(BYTE_ORDER_MARK):
         return SyntaxFault(NO_BYTE_ORDER_MARK, None)
     if not nests_at_most(document, MAX_DEPTH + _ENVELOPE):
