@@ -5,6 +5,7 @@ import json
 import re
 import signal
 from collections.abc import AsyncIterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import asyncpg
@@ -215,6 +216,11 @@ class Guard:
         return [match[1] if match else None for match in found]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A command that was refused elsewhere may leave without a word.
+        with closing(writer), suppress(asyncio.IncompleteReadError):
+            await self._answer(reader, writer)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
         body = json.dumps({"code": self.code, "detail": "Because.", "status": self.status}).encode()
         writer.write(
@@ -223,7 +229,6 @@ class Guard:
             + body
         )
         await writer.drain()
-        writer.close()
 
 
 COMMANDS = (
