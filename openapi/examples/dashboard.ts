@@ -25,7 +25,9 @@ export interface Options {
   token?: string;
 }
 
-/** A refusal or failure, by its stable `code`. */
+const PASSING = [408, 425, 429];
+
+/** A refusal or failure, by its stable `code`; that is empty where something before the service answered. */
 export class Refused extends Error {
   constructor(
     readonly problem: Problem,
@@ -35,10 +37,10 @@ export class Refused extends Error {
     super(problem.detail ?? problem.title);
   }
 
-  /** Whether asking again may help. Without a code something before the service answered. */
+  /** Whether asking again may help. A proxy says 404, without a code, while it knows no replica. */
   get temporary(): boolean {
     const { status, code } = this.problem;
-    return status >= 500 || status === 408 || status === 429 || code === "";
+    return status >= 500 || PASSING.includes(status) || (status === 404 && code === "");
   }
 }
 
@@ -200,7 +202,7 @@ export class Dashboard {
     const abort = new AbortController();
     try {
       const answer = await fetch(url, { headers, signal: abort.signal });
-      return answer.ok ? undefined : await refused(answer);
+      return answer.ok ? undefined : await refusedBy(answer);
     } finally {
       abort.abort();
     }
@@ -212,7 +214,7 @@ export class Dashboard {
       headers: { ...this.headers(), "Content-Type": "application/json" },
       body: JSON.stringify({ topics: [topic] }),
     });
-    if (!answer.ok) throw await refused(answer);
+    if (!answer.ok) throw await refusedBy(answer);
     return ((await answer.json()) as { ticket: string }).ticket;
   }
 
@@ -221,15 +223,19 @@ export class Dashboard {
   }
 }
 
-async function refused(answer: Response): Promise<Refused> {
-  const { status, headers } = answer;
+async function refusedBy(answer: Response): Promise<Refused> {
+  return refused(answer, await answer.json().catch(() => undefined));
+}
+
+/** A proxy answers with pages, nothing, or JSON of its own. */
+function refused({ status, headers }: Response, said: unknown): Refused {
   const foreign: Problem = { type: "about:blank", title: `HTTP ${status}`, status, code: "" };
-  const problem = (await answer.json().catch(() => foreign)) as Problem;
+  const problem = typeof said === "object" ? { ...foreign, ...said, status } : foreign;
   return new Refused(problem, Number(headers.get("Retry-After")) || 0);
 }
 
 function taken<T>({ data, error, response }: Answer<T>): T {
-  if (error) throw new Refused(error);
+  if (!response.ok) throw refused(response, error);
   if (data === undefined) throw new Error(`${response.url}: ${response.status} without a body`);
   return data;
 }

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -257,3 +258,55 @@ async def test_following_waits_as_long_as_it_is_told_to(page: Page, client: http
     await page.evaluate("dashboard.follow('orders', { onEvent: (e) => { window.got = e.data; } }), null")
     await until(lambda: len(asked) > 3)
     assert asked[3] - asked[2] >= 4
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": 503, "json": {"message": "no replica"}},
+        {"status": 425, "json": {"status": 425, "code": "too_early", "title": "Too early"}},
+        {"status": 404, "body": "<h1>Nothing here</h1>"},
+    ],
+    ids=["json-of-a-proxy", "too-early", "no-replica"],
+)
+async def test_following_goes_on_after_what_passes_whoever_answered(
+    page: Page, client: httpx.AsyncClient, answer: dict[str, Any]
+) -> None:
+    await client.put("/v1/topics/orders")
+
+    async def refuse(route: Route) -> None:
+        await route.fulfill(**answer)
+
+    # As often as `follow` asks before it decides: the stream, and twice why it was refused.
+    await page.route("**/v1/topics/orders/stream**", refuse, times=3)
+    await page.evaluate("""() => {
+        window.heard = [];
+        dashboard.follow("orders", {
+            onEvent: (event) => heard.push(event.data),
+            onRefused: (error) => heard.push(error.message),
+        }, "earliest");
+    }""")
+    await client.post("/v1/topics/orders/events", json={"events": [{"data": "goes on"}]})
+    await page.wait_for_function("heard.length")
+    assert await page.evaluate("heard") == ["goes on"]
+
+
+async def test_following_ends_at_a_refusal_of_a_proxy_that_does_not_pass(page: Page) -> None:
+    await page.route(
+        "**/v1/topics/orders/stream**", lambda route: route.fulfill(status=403, body="<h1>Blocked</h1>")
+    )
+    await page.evaluate(REFUSED, None)
+    await page.wait_for_function("refused.length")
+    assert await page.evaluate("refused") == [""]
+
+
+@pytest.mark.parametrize("body", ['{"message": "no replica"}', "<h1>Away</h1>", ""])
+async def test_a_call_that_a_proxy_refuses_has_its_status_and_no_code(page: Page, body: str) -> None:
+    await page.route(
+        "**/v1/topics/orders",
+        lambda route: route.fulfill(status=503, headers={"Retry-After": "4"}, body=body),
+    )
+    caught = """dashboard.topic('orders').catch(e => [
+        e instanceof Refused, e.message, e.problem?.status, e.problem?.code, e.temporary, e.retrySeconds,
+    ])"""
+    assert await page.evaluate(caught) == [True, "HTTP 503", 503, "", True, 4]
