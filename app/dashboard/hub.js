@@ -11,6 +11,8 @@ import { Problem, now, pauseAfter, streamRefusal } from "./api.js";
 const BATCH_MILLISECONDS = 16;
 const FIRST_RETRY_MILLISECONDS = 500;
 const LONGEST_RETRY_MILLISECONDS = 8000;
+// Too many topics, or an address that is too long for the service or for a proxy.
+const TOO_MUCH = [400, 414, 422, 431];
 
 export class Hub {
   #ports = new Map(); // port → topic
@@ -153,20 +155,11 @@ export class Hub {
 
   async #reopen(from) {
     const source = this.#source;
-    const refusal = await streamRefusal(pathOf(this.#topics(), from, this.#lastId));
+    const refused = await this.#refused(from);
     if (source !== this.#source) return;
-    if (passes(refusal)) {
-      this.#tellWait(refusal.status, this.#reopenLater(from, refusal));
-      return;
-    }
-    if (refusal?.status === 401) {
-      this.#logOut();
-      return;
-    }
-    const refused = refusal === null ? new Map() : await this.#refused(from, refusal);
-    if (source !== this.#source) return;
-    if (refused === null) {
-      this.#reopenLater(from);
+    if (refused instanceof Error) {
+      if (refused.status === 401) this.#logOut();
+      else this.#tellWait(refused.status, this.#reopenLater(from, refused));
       return;
     }
     for (const [topic, problem] of refused) this.#drop(topic, problem);
@@ -176,16 +169,20 @@ export class Hub {
   }
 
   // The topics that a stream is refused for: those that it is refused for alone, or the one that is too much for it.
-  // Null where it cannot be told now.
-  async #refused(from, refusal) {
+  // The error itself where it is no topic's: it passes, or nobody is logged in. Rights may change between the questions,
+  // so what no topic is refused for alone is no topic's either, unless it is too much.
+  async #refused(from) {
     const topics = this.#topics();
+    const refusal = await streamRefusal(pathOf(topics, from, this.#lastId));
+    if (ofNoTopic(refusal)) return refusal;
     const found = new Map();
+    if (refusal === null) return found;
     for (const topic of topics) {
       const alone = await streamRefusal(pathOf([topic], from, idFor(this.#lastId, [topic])));
-      if (passes(alone)) return null;
+      if (ofNoTopic(alone)) return alone;
       if (alone !== null) found.set(topic, alone);
     }
-    if (found.size === 0) {
+    if (found.size === 0 && TOO_MUCH.includes(refusal.status)) {
       const added = topics.filter((topic) => !this.#streamed.includes(topic));
       found.set((added.length ? added : topics).at(-1), refusal);
     }
@@ -224,8 +221,9 @@ export class Hub {
   }
 }
 
-// Whether asking again may help: nobody answered, or the answer says so.
-const passes = (error) => error !== null && !(error instanceof Problem && !error.temporary);
+// Nobody answered, asking again may help, or nobody is logged in.
+const ofNoTopic = (error) =>
+  error !== null && (!(error instanceof Problem) || error.temporary || error.status === 401);
 
 function pathOf(topics, from, lastId) {
   const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));
