@@ -1,6 +1,8 @@
 // Calls to the service. A refused call is a Problem; no answer at all is the fetch's own TypeError.
 
 const PASSING = [408, 425, 429];
+// Whether the service says 404 itself, and how it failed, is only in the body.
+const TOLD_BY_BODY = [404, 500];
 const LONGEST_PAUSE_MILLISECONDS = 3_600_000;
 
 export class Problem extends Error {
@@ -11,6 +13,11 @@ export class Problem extends Error {
     this.code = members.code ?? null;
     this.members = members;
     this.retryMilliseconds = retryMilliseconds;
+  }
+
+  // What the service itself says, if it was that which answered.
+  get said() {
+    return this.code === null ? null : this.message;
   }
 
   // Whether asking again may help. A proxy says 404 while it knows no replica.
@@ -75,7 +82,7 @@ export async function streamRefusal(path) {
     await call("HEAD", path);
     return null;
   } catch (error) {
-    if (!(error instanceof Problem) || error.status >= 500 || PASSING.includes(error.status)) return error;
+    if (!(error instanceof Problem) || (error.temporary && !TOLD_BY_BODY.includes(error.status))) return error;
   }
   const abort = new AbortController();
   try {

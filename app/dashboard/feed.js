@@ -199,7 +199,10 @@ export class Feed {
       } catch (error) {
         if (this.#stop.signal.aborted || (error instanceof Problem && !error.temporary)) throw error;
         this.#handlers.state?.({ state: "reconnecting" });
-        await pause(pauseAfter(error, wait), this.#stop.signal);
+        const { status, said } = error;
+        const milliseconds = pauseAfter(error, wait);
+        if (said) this.#handlers.wait?.({ status, said, milliseconds });
+        await pause(milliseconds, this.#stop.signal);
         wait = Math.min(wait * 2, LONGEST_PAUSE_MILLISECONDS);
       }
     }

@@ -24,7 +24,6 @@ export class Hub {
   #timer = null;
   #retry = FIRST_RETRY_MILLISECONDS;
   #retryTimer = null;
-  #told = null; // status of the refusal that the tabs were told last, since the stream was live
 
   connect(port) {
     port.onmessage = ({ data }) => {
@@ -83,7 +82,6 @@ export class Hub {
     source.onopen = () => {
       this.#streamed = topics;
       this.#retry = FIRST_RETRY_MILLISECONDS;
-      this.#told = null;
       this.#become("live");
       // A topic that no id names may start at the tip only now: what came before is for its tabs to fetch. The stream
       // may bring the same, as the browser comes back to where it started.
@@ -159,7 +157,7 @@ export class Hub {
     if (source !== this.#source) return;
     if (refused instanceof Error) {
       if (refused.status === 401) this.#logOut();
-      else this.#tellWait(refused.status, this.#reopenLater(from, refused));
+      else this.#tellWait(refused, this.#reopenLater(from, refused));
       return;
     }
     for (const [topic, problem] of refused) this.#drop(topic, problem);
@@ -195,10 +193,8 @@ export class Hub {
     this.#forget(topic);
   }
 
-  #tellWait(status, milliseconds) {
-    if (status === undefined || status === this.#told) return;
-    this.#told = status;
-    this.#tell(this.#topics(), { kind: "wait", status, milliseconds });
+  #tellWait({ status, said }, milliseconds) {
+    if (status !== undefined) this.#tell(this.#topics(), { kind: "wait", status, said, milliseconds });
   }
 
   // Nobody is logged in any more: the tabs come back when somebody is.

@@ -44,13 +44,15 @@ const session = new Session(document, {
     working = false;
     show();
   },
-  away: () => become("reconnecting"),
+  // There is no place for notices yet.
+  away: ({ said }) => become("reconnecting", said ?? undefined),
   failed: (error) => notice(error.message, "bad"),
 });
 
 let working = false;
 let feed = null;
 let awaySince = null;
+let waitedOut = null; // status of the refusal that was told last, since the stream was live
 
 function go(topic, from) {
   const hash = `#${new URLSearchParams({ topic, ...(from === "earliest" && { from }) })}`;
@@ -62,6 +64,7 @@ async function show() {
   feed?.stop();
   feed = null;
   awaySince = null;
+  waitedOut = null;
   const asked = new URLSearchParams(location.hash.slice(1));
   const named = asked.get("topic");
   // A link may say anything, and the page shows commands to copy with the name in them.
@@ -98,8 +101,7 @@ function handlers() {
     state: ({ state }) => become(state),
     gap: (gap) => (gap.reason === "topic" ? startOver() : notice(gapText(gap), "warn")),
     drain: ({ code, detail }) => code !== "unauthorized" && notice(`${detail ?? "The server is stopping."} The stream goes on by itself.`, "warn"),
-    wait: ({ status, milliseconds: wait }) =>
-      notice(`The stream is refused for now (HTTP ${status}). The page asks again in ${milliseconds(wait)}.`, "warn"),
+    wait: waits,
     end: () => {
       become("ended");
       notice("The topic was deleted. Nothing more will come.", "bad");
@@ -126,6 +128,13 @@ function handlersFailed(error) {
   notice(`${error instanceof Problem ? error.message : `The page stopped: ${error.message}.`} ${advice}`, "bad");
 }
 
+function waits({ status, said, milliseconds: wait }) {
+  if (status === waitedOut) return;
+  waitedOut = status;
+  const why = said ? `The server answers HTTP ${status}: ${said}` : `The stream is refused for now (HTTP ${status}).`;
+  notice(`${why} The page asks again in ${milliseconds(wait)}.`, "warn");
+}
+
 function arrived(items) {
   for (const item of items) {
     item.latency = numbers.latency(item);
@@ -135,16 +144,17 @@ function arrived(items) {
   topics.held(feed.topic, feed.held);
 }
 
-function become(state) {
+function become(state, text = STATES[state]) {
   const pill = element("connection");
   if (state === "reconnecting") awaySince ??= now();
+  if (state === "live") waitedOut = null;
   if (state === "live" && awaySince !== null) {
     notice(`Connected again after ${milliseconds(now() - awaySince)}. The stream went on where it was: nothing is lost.`);
     awaySince = null;
   }
   pill.hidden = false;
   pill.dataset.state = state;
-  pill.textContent = STATES[state];
+  pill.textContent = text;
   element("events-empty").textContent = ["ended", "failed"].includes(state)
     ? "Nothing will arrive here."
     : "Waiting for events. Publish one and see it arrive.";

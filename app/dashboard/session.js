@@ -33,7 +33,7 @@ export class Session {
         return this.#enter(await (await call("GET", "/v1/session")).json());
       } catch (error) {
         if (error instanceof Problem && !error.temporary) return this.lost("");
-        this.#handlers.away();
+        this.#handlers.away(error);
         await pause(pauseAfter(error, RETRY_MILLISECONDS));
       }
     }

@@ -13,6 +13,7 @@ from tests.browser.test_refused_topic import opened
 from tests.conftest import StartProcess, StartService
 from tests.support.browser import Tab
 from tests.support.service import ThreadService
+from tests.support.wait import until
 
 # Without shared workers the page asks for the stream, where the test can get in between.
 ALONE = "delete window.SharedWorker"
@@ -139,3 +140,50 @@ async def test_a_log_that_was_put_back_stops_its_tab_until_that_is_reloaded_and_
         await orders.state("live")
         assert (await orders.publish('"anew"')) == "0:2"
         assert orders.faults == payments.faults == []
+
+
+@pytest.mark.parametrize("where", ["**/v1/topics/orders", STREAM])
+async def test_what_the_service_says_of_its_own_failure_is_shown_once_while_the_page_asks_again(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient, where: str
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    failures = 0
+
+    async def fail(route: Route) -> None:
+        nonlocal failures
+        failures += 1
+        await route.fulfill(**problem(500, "internal", "Something went wrong in the server."))
+
+    await context.add_init_script(ALONE)
+    await context.route(where, fail)
+    tab = await opened(context, service.base_url, "orders")
+    await tab.state("reconnecting")
+    said = tab.page.locator("#notices li[data-kind=warn]")
+    await expect(said).to_contain_text(
+        "The server answers HTTP 500: Something went wrong in the server. The page asks again in"
+    )
+    # Of a stream each attempt is three requests.
+    await until(lambda: failures > 6)
+    assert await said.count() == 1
+    await expect(said).to_be_visible()
+    await context.unroute(where)
+    await tab.state("live")
+    assert tab.faults == []
+
+
+async def test_a_page_that_cannot_begin_as_the_service_fails_says_so_and_begins_when_it_can(
+    context: BrowserContext, service: ThreadService
+) -> None:
+    answer = problem(500, "internal", "Something went wrong in the server.")
+    await context.route("**/v1/session", lambda route: route.fulfill(**answer))
+    tab = await Tab.open(context, service.base_url)
+    connection = tab.page.locator("#connection")
+    await expect(connection).to_have_text("Something went wrong in the server.")
+    await expect(connection).to_be_visible()
+    for width in (360, 800, 1280):
+        await tab.page.set_viewport_size({"width": width, "height": 800})
+        assert await tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    await picture(tab, "failing-at-first")
+    await context.unroute("**/v1/session")
+    await expect(connection).to_have_text("Choose or create a topic")
+    assert tab.faults == []
