@@ -32,6 +32,7 @@ export class Feed {
   #port;
   #handlers;
   #stop = new AbortController();
+  #streamState = null; // as the hub told it last
 
   constructor(topic, from, handlers) {
     this.topic = topic;
@@ -90,6 +91,7 @@ export class Feed {
     } else if (message.kind === "failed") {
       this.#handlers.failed?.(new Problem(message.status, message.members));
     } else {
+      if (message.kind === "state") this.#streamState = message.state;
       this.#handlers[message.kind]?.(message);
     }
   }
@@ -193,11 +195,15 @@ export class Feed {
   // Tries again for as long as the service is away: what is missing stays in the log.
   async #patiently(attempt) {
     let wait = FIRST_PAUSE_MILLISECONDS;
+    let away = false;
     for (;;) {
       try {
-        return await attempt();
+        const answer = await attempt();
+        if (away && this.#streamState !== null) this.#handlers.state?.({ state: this.#streamState });
+        return answer;
       } catch (error) {
         if (this.#stop.signal.aborted || (error instanceof Problem && !error.temporary)) throw error;
+        away = true;
         this.#handlers.state?.({ state: "reconnecting" });
         const { status, said } = error;
         const milliseconds = pauseAfter(error, wait);

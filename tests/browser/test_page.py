@@ -378,6 +378,22 @@ async def test_a_tab_that_joins_the_stream_of_another_reads_what_came_before_fro
     await second.received(900)
 
 
+async def test_a_page_is_live_again_once_a_read_of_the_log_that_failed_has_worked(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    await client.post("/v1/topics/orders/events", json={"events": [{"data": 1}, {"data": 2}]})
+    await Tab.open(context, service.base_url, "orders")
+    tab = Tab(await context.new_page(), service.base_url)
+    await tab.page.route("**/orders/events?*", lambda route: route.fulfill(status=503), times=2)
+    # It joins the stream of the other, so what came before is read.
+    await tab.page.goto(f"{service.base_url}/#topic=orders&from=earliest")
+    await tab.state("reconnecting")
+    await tab.received(2)
+    await tab.state("live")
+    assert tab.faults == []
+
+
 async def test_s14_a_deleted_topic_ends_the_stream_and_the_browser_stops_asking(
     context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
 ) -> None:
