@@ -46,7 +46,7 @@ def decode_event(document: bytes, limits: Limits, transaction_id: str | None) ->
 def decode_batch(document: bytes, limits: Limits, transaction_id: str | None) -> list[NewEvent]:
     batch = _quickly(document, limits)
     if batch is None:
-        items = array_items(document.strip(b" \t\r\n"), limits)
+        items = array_items(document.strip(b" \t\r\n"), limits, document)
         return read_items(enumerate(items), fill_cloudevent, limits, transaction_id)
     check_count(len(batch), limits)
     events: list[NewEvent] = []

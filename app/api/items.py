@@ -112,15 +112,22 @@ def _summary(problems: Sequence[ItemProblem]) -> str:
     return f"{bad} event{'s' if bad > 1 else ''} cannot be stored as sent; nothing was published."
 
 
-def array_items(array: bytes, limits: Limits) -> list[bytes]:
-    """The texts between the commas of a JSON array."""
+def array_items(array: bytes, limits: Limits, document: bytes) -> list[bytes]:
+    """The texts between the commas of a JSON array, which is all of the document or stands in it."""
     if not array.startswith(b"["):
         raise malformed(array, "The events must be a JSON array.")
     split = parts(array, 0, limits.max_batch_events)
     too_many = split is not None and len(split[0]) > limits.max_batch_events
-    if split is None or not (too_many or (split[1] == len(array) and array.endswith(b"]"))):
-        fault = syntax_fault(array)
-        raise InvalidJson("The brackets of the JSON text do not match." if fault is None else fault.detail)
+    # Where nothing stands between two commas there is no event to name.
+    if (
+        split is None
+        or b"" in split[0]
+        or not (too_many or (split[1] == len(array) and array.endswith(b"]")))
+    ):
+        fault = syntax_fault(document)
+        raise InvalidJson(
+            "The brackets and commas of the JSON text do not fit together." if fault is None else fault.detail
+        )
     check_count(len(split[0]), limits)
     return split[0]
 

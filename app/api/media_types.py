@@ -42,13 +42,16 @@ def content_of(headers: RawHeaders) -> Content:
     if binary and not name.startswith(CLOUDEVENTS):
         return Content.CLOUDEVENT_BINARY
     if name not in ACCEPTED:
-        raise UnsupportedMediaType(_REFUSAL, accepted=ACCEPTED)
+        raise UnsupportedMediaType(_refusal(values), accepted=ACCEPTED)
     if media_type and media_type[1].get("charset", "utf-8") != "utf-8":
         raise UnsupportedMediaType("JSON is taken in UTF-8 only.", accepted=ACCEPTED)
     return Content(name)
 
 
-_REFUSAL = f"Send one of {', '.join(ACCEPTED)}; with ce-* headers, any type."
+def _refusal(values: Sequence[str]) -> str:
+    """Curl and forms send a type that nobody asked them for."""
+    given = f"The Content-Type is {values[0][:100]!r}. " if len(values) == 1 else ""
+    return f"{given}Send one of {', '.join(ACCEPTED)}; with ce-* headers, any type."
 
 
 def is_json(content_type: str) -> bool:

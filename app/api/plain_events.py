@@ -27,7 +27,7 @@ def decode_events(document: bytes, limits: Limits, transaction_id: str | None) -
     """The events of a JSON document; raises with everything that is wrong with them."""
     events = _quickly(document, limits, transaction_id)
     if events is None:
-        items = array_items(_events_array(document), limits)
+        items = array_items(_events_array(document), limits, document)
         return read_items(enumerate(items), fill_plain, limits, transaction_id)
     check_count(len(events), limits)
     return events

@@ -78,11 +78,11 @@ def outcome(call: Any, *arguments: Any) -> Outcome:
 
 
 def careful_plain(array: bytes, option: str | None) -> list[NewEvent]:
-    return read_items(enumerate(array_items(array, LIMITS)), fill_plain, LIMITS, option)
+    return read_items(enumerate(array_items(array, LIMITS, array)), fill_plain, LIMITS, option)
 
 
 def careful_cloudevents(array: bytes, option: str | None) -> list[NewEvent]:
-    return read_items(enumerate(array_items(array, LIMITS)), fill_cloudevent, LIMITS, option)
+    return read_items(enumerate(array_items(array, LIMITS, array)), fill_cloudevent, LIMITS, option)
 
 
 def test_ordinary_events_go_the_quick_way() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -125,8 +126,10 @@ def test_a_body_that_is_no_batch_is_refused(body: str, error: type[GaplessError]
     assert type(refused.value) is error
 
 
-def test_a_trailing_comma_is_an_item_that_is_not_there() -> None:
-    assert problems(batch(GOOD, "")) == [(1, "invalid_json", "")]
+@pytest.mark.parametrize("items", [(GOOD, ""), ("", GOOD), (GOOD, "", GOOD), ("", ""), ("[1,", "")])
+def test_a_comma_without_an_item_is_no_json_and_no_fault_of_an_item(items: Sequence[str]) -> None:
+    with pytest.raises(InvalidJson, match=r"^Not JSON at line 1, column \d+: "):
+        decode(batch(*items))
 
 
 def test_the_name_of_the_array_may_be_written_with_escapes() -> None:

@@ -43,6 +43,12 @@ def told(body: bytes | str) -> str:
             '{"events":[{"data":1 "key":""}]}',
             "Not JSON at line 1, column 11 of the event: ',' or '}' must stand there.",
         ),
+        ('{"events":[{"data":1},]}', "Not JSON at line 1, column 23: a value must follow the ','."),
+        (
+            '{"events":[{"data":1},,{"data":2}]}',
+            "Not JSON at line 1, column 23: this character cannot stand there.",
+        ),
+        ('{"events":[\n{"data":1}}', "Not JSON at line 2, column 11: ',' or ']' must stand there."),
         ('{"events":[]} x', "Not JSON at line 1, column 15: the JSON text is over, but more follows."),
         (
             '{"events":[{"data":NaN}]}',
