@@ -43,7 +43,7 @@ class BodyFault(NamedTuple):
 
     @property
     def field(self) -> str:
-        return self.pointer.removeprefix("/")
+        return self.pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")
 
 
 def _of(kind: str) -> str:

@@ -4,6 +4,8 @@ import re
 from typing import NamedTuple
 
 _MALFORMED = re.compile(r"JSON is malformed: (.*) \(byte ([0-9]+)\)")
+_LAST_WORD = re.compile(rb"[a-z]+(?=[\s\]}]+\Z)")
+_LAST_BYTES = 16
 _NAME = "a name in double quotes must stand there"
 _ESCAPE = "JSON has no such escape"
 _MORE = "trailing characters"
@@ -38,12 +40,24 @@ def fault_of(document: bytes, said: str, of: str = "") -> SyntaxFault:
     if not document or document.isspace():
         return SyntaxFault("The JSON text is empty.", None)
     found = _MALFORMED.fullmatch(said)
-    if found is None:
-        return SyntaxFault("The JSON text ends too early." if "truncated" in said else f"{said}.", None)
-    # Of what follows the text the decoder has read the first byte already.
-    position = int(found[2]) - (found[1] == _MORE)
-    reason = _REASONS.get(found[1], found[1])
+    if found is not None:
+        # Of what follows the text the decoder has read the first byte already.
+        position = int(found[2]) - (found[1] == _MORE)
+        reason = _REASONS.get(found[1], found[1])
+    elif "truncated" not in said:
+        return SyntaxFault(f"{said}.", None)
+    elif (word := _word_at_the_end(document)) is not None:
+        position, reason = word, _REASONS["invalid character"]
+    else:
+        return SyntaxFault("The JSON text ends too early.", None)
     return SyntaxFault(f"Not JSON at {_place(document, position)}{of}: {reason}.", position)
+
+
+def _word_at_the_end(document: bytes) -> int | None:
+    """Where one stands that is none of JSON's: the decoder waits for the rest of the one it takes it for."""
+    found = _LAST_WORD.search(document, max(0, len(document) - _LAST_BYTES))
+    quotes = document.replace(b"\\\\", b"").replace(b'\\"', b"").count(b'"')
+    return None if found is None or quotes % 2 else found.start()
 
 
 def _place(document: bytes, position: int) -> str:

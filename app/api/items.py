@@ -115,7 +115,7 @@ def _summary(problems: Sequence[ItemProblem]) -> str:
 def array_items(array: bytes, limits: Limits, document: bytes) -> list[bytes]:
     """The texts between the commas of a JSON array, which is all of the document or stands in it."""
     if not array.startswith(b"["):
-        raise malformed(array, "The events must be a JSON array.")
+        raise malformed(document, "The events must be a JSON array.")
     split = parts(array, 0, limits.max_batch_events)
     too_many = split is not None and len(split[0]) > limits.max_batch_events
     # Where nothing stands between two commas there is no event to name.

@@ -102,7 +102,8 @@ def test_the_rule_that_a_field_breaks_is_told(
 def test_the_field_is_named_by_a_pointer() -> None:
     assert fault(ClaimRequest, {**ME, "ack": [1]})[:1] == ("/ack/0",)
     assert fault(KeyRequest, {"name": "a", "scopes": [1]}).field == "scopes/0"
-    assert fault(TopicSettings, {"a/b": 1}).pointer == "/a~1b"
+    odd = fault(TopicSettings, {"a/b~": 1})
+    assert (odd.pointer, odd.field) == ("/a~1b~0", "a/b~")
     assert fault(TopicSettings, []).pointer == ""
 
 

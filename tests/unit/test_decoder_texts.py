@@ -49,6 +49,14 @@ def told(body: bytes | str) -> str:
             "Not JSON at line 1, column 23: this character cannot stand there.",
         ),
         ('{"events":[\n{"data":1}}', "Not JSON at line 2, column 11: ',' or ']' must stand there."),
+        ('{"events":no}', "Not JSON at line 1, column 11: this character cannot stand there."),
+        (
+            '{"events":[{"data":tru}]}',
+            "Not JSON at line 1, column 10 of the event: this character cannot stand there.",
+        ),
+        ('{"events":"no}', "The JSON text ends too early."),
+        ('{\n "events":\n "\\q"}', "Not JSON at line 3, column 4: JSON has no such escape."),
+        ('{"events":[{"data":1}] "x":1}', "Not JSON at line 1, column 24: ',' or '}' must stand there."),
         ('{"events":[]} x', "Not JSON at line 1, column 15: the JSON text is over, but more follows."),
         (
             '{"events":[{"data":NaN}]}',
