@@ -54,9 +54,9 @@ export class Feed {
     return topic;
   }
 
-  // Events that the topic holds, as far as this tab has seen.
+  // Events that the topic holds, as far as this tab knows.
   get held() {
-    return this.partitions.reduce((sum, { next, earliest }) => sum + Math.max(0, (next ?? 1) - earliest), 0);
+    return this.partitions.reduce((sum, { highest, earliest }) => sum + Math.max(0, highest - earliest + 1), 0);
   }
 
   #watch() {

@@ -70,7 +70,7 @@ async function show() {
   // A link may say anything, and the page shows commands to copy with the name in them.
   const topic = NAME.test(named) ? named : null;
   const from = asked.get("from") === "earliest" ? "earliest" : "latest";
-  topics.mark(topic);
+  topics.show(topic);
   element("main").hidden = element("side").hidden = !topic;
   element("welcome").hidden = Boolean(topic);
   element("notices").replaceChildren();
@@ -90,6 +90,7 @@ async function follow(fresh) {
   numbers.follow(fresh);
   try {
     await fresh.start();
+    if (feed === fresh) topics.held(fresh.held);
   } catch (error) {
     if (feed === fresh) handlersFailed(error);
   }
@@ -141,7 +142,7 @@ function arrived(items) {
     publishing.seen(item);
   }
   events.add(items);
-  topics.held(feed.topic, feed.held);
+  topics.held(feed.held);
 }
 
 function become(state, text = STATES[state]) {

@@ -14,6 +14,7 @@ export class Topics {
   #result;
   #choose;
   #current = null;
+  #held = null; // events of the chosen topic, once its feed tells
   #next = "";
   #round = 0;
 
@@ -30,24 +31,38 @@ export class Topics {
     this.#form.addEventListener("submit", (event) => this.#create(event));
   }
 
-  mark(topic) {
+  show(topic) {
+    if (topic !== this.#current) this.#held = null;
     this.#current = topic;
-    for (const link of this.#list.querySelectorAll("a")) {
-      if (link.dataset.topic === topic) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
-    }
+    this.#mark();
   }
 
   // The chosen topic counts by itself as its events arrive.
-  held(topic, events) {
-    const link = [...this.#list.querySelectorAll("a")].find((found) => found.dataset.topic === topic);
-    if (link) link.lastElementChild.textContent = count(events);
+  held(events) {
+    this.#held = events;
+    this.#showHeld(this.#current, events);
   }
 
   async load() {
     this.#round += 1;
     this.#next = "";
     await this.#page(this.#round);
+  }
+
+  #mark() {
+    for (const link of this.#list.querySelectorAll("a")) {
+      if (link.dataset.topic === this.#current) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  #showHeld(topic, events) {
+    const link = this.#link(topic);
+    if (link) link.lastElementChild.textContent = count(events);
+  }
+
+  #link(topic) {
+    return [...this.#list.querySelectorAll("a")].find((found) => found.dataset.topic === topic);
   }
 
   async #page(round) {
@@ -61,7 +76,8 @@ export class Topics {
       this.#next = page.next_page_token;
       this.#more.hidden = !this.#next;
       this.#empty.hidden = this.#list.children.length > 0;
-      this.mark(this.#current);
+      this.#mark();
+      if (this.#held !== null) this.#showHeld(this.#current, this.#held);
       await this.#countEvents(page.topics, round);
     } catch (error) {
       this.#say(error.message, true);
@@ -72,7 +88,7 @@ export class Topics {
     for (const { name } of topics) {
       if (round !== this.#round) return;
       const { bounds } = await topicNow(name);
-      if (name !== this.#current) this.held(name, eventsOf(bounds));
+      if (name !== this.#current || this.#held === null) this.#showHeld(name, eventsOf(bounds));
     }
   }
 
