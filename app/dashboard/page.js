@@ -152,6 +152,7 @@ function become(state, text = STATES[state]) {
   if (state === "live" && awaySince !== null) {
     notice(`Connected again after ${milliseconds(now() - awaySince)}. The stream went on where it was: nothing is lost.`);
     awaySince = null;
+    topics.load();
   }
   pill.hidden = false;
   pill.dataset.state = state;

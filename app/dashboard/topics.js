@@ -1,6 +1,6 @@
 // The list of topics and the form that creates one.
 
-import { call, topicNow, topicPath } from "./api.js";
+import { Problem, call, topicNow, topicPath } from "./api.js";
 import { count } from "./text.js";
 
 const PAGE_TOPICS = 50;
@@ -10,8 +10,9 @@ export class Topics {
   #list;
   #empty;
   #more;
+  #listResult;
   #form;
-  #result;
+  #createResult;
   #choose;
   #current = null;
   #held = null; // events of the chosen topic, once its feed tells
@@ -22,12 +23,13 @@ export class Topics {
     this.#list = document.getElementById("topics");
     this.#empty = document.getElementById("topics-empty");
     this.#more = document.getElementById("topics-more");
+    this.#listResult = document.getElementById("topics-result");
     this.#form = document.getElementById("create");
-    this.#result = document.getElementById("create-result");
+    this.#createResult = document.getElementById("create-result");
     this.#choose = choose;
     document.getElementById("topics-refresh").addEventListener("click", () => this.load());
     this.#more.addEventListener("click", () => this.#page(this.#round));
-    this.#form.addEventListener("input", () => this.#say("", false));
+    this.#form.addEventListener("input", () => say(this.#createResult, ""));
     this.#form.addEventListener("submit", (event) => this.#create(event));
   }
 
@@ -71,16 +73,19 @@ export class Topics {
       const page = await (await call("GET", `/v1/topics?${query}`)).json();
       if (round !== this.#round) return;
       const rows = page.topics.map((topic) => this.#row(topic));
+      const focused = this.#list.contains(document.activeElement) ? document.activeElement.dataset.topic : null;
       if (this.#next) this.#list.append(...rows);
       else this.#list.replaceChildren(...rows);
+      if (focused !== null) this.#link(focused)?.focus();
       this.#next = page.next_page_token;
       this.#more.hidden = !this.#next;
       this.#empty.hidden = this.#list.children.length > 0;
       this.#mark();
       if (this.#held !== null) this.#showHeld(this.#current, this.#held);
+      say(this.#listResult, "");
       await this.#countEvents(page.topics, round);
     } catch (error) {
-      this.#say(error.message, true);
+      if (round === this.#round) say(this.#listResult, explained(error), true);
     }
   }
 
@@ -113,26 +118,28 @@ export class Topics {
     const { name, partitions } = this.#form.elements;
     const wanted = name.value.trim();
     if (!NAME.test(wanted)) {
-      this.#say("A name is 1 to 200 characters of a-z, 0-9, dots, dashes and underscores, and begins with a letter or digit.", true);
+      say(this.#createResult, "A name is 1 to 200 characters of a-z, 0-9, dots, dashes and underscores, and begins with a letter or digit.", true);
       name.focus();
       return;
     }
     try {
       const body = JSON.stringify({ partitions: partitions.valueAsNumber });
       const answer = await call("PUT", topicPath(wanted), { body });
-      this.#say(answer.status === 201 ? `${wanted} is ready.` : `${wanted} was there already.`, false);
+      say(this.#createResult, answer.status === 201 ? `${wanted} is ready.` : `${wanted} was there already.`);
       name.value = "";
       await this.load();
       this.#choose(wanted);
     } catch (error) {
-      this.#say(error.status ? error.message : "The server cannot be reached.", true);
+      say(this.#createResult, explained(error), true);
     }
   }
-
-  #say(text, failed) {
-    this.#result.textContent = text;
-    this.#result.dataset.failed = failed;
-  }
 }
+
+function say(place, text, failed = false) {
+  place.textContent = text;
+  place.dataset.failed = failed;
+}
+
+const explained = (error) => (error instanceof Problem ? error.message : "The server cannot be reached.");
 
 export const eventsOf = (bounds) => bounds.reduce((sum, { earliest, tip }) => sum + tip - earliest + 1, 0);

@@ -4,6 +4,7 @@ import httpx
 from playwright.async_api import BrowserContext, expect
 
 from tests.support.browser import Tab
+from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
 
 
@@ -21,3 +22,24 @@ async def test_the_chosen_topic_tells_how_many_events_it_holds_before_one_arrive
     await tab.page.click("#topics-refresh")
     await expect(held).to_have_text("30")
     assert tab.faults == []
+
+
+async def test_a_list_that_cannot_be_had_says_so_until_the_page_is_connected_again_and_has_it(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    async with FaultProxy(Target(port=service.port)) as proxy:
+        tab = await Tab.open(context, f"http://127.0.0.1:{proxy.port}", "orders")
+        await expect(tab.page.locator("#topics a[aria-current]")).to_be_visible()
+        proxy.refuse()
+        proxy.cut()
+        await tab.state("reconnecting")
+        await tab.page.click("#topics-refresh")
+        panel = tab.page.locator("nav")
+        await expect(panel).to_contain_text("The server cannot be reached.")
+        await client.put("/v1/topics/payments", json={})
+        proxy.heal()
+        await tab.state("live")
+        await expect(panel).not_to_contain_text("The server cannot be reached.")
+        await expect(panel.locator("a")).to_contain_text(["orders", "payments"])
+        assert tab.faults == []
