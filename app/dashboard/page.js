@@ -42,6 +42,8 @@ const session = new Session(document, {
   },
   ended: () => {
     working = false;
+    topics.clear();
+    publishing.clear();
     show();
   },
   // There is no place for notices yet.

@@ -15,6 +15,7 @@ export class Publishing {
   #result;
   #terminal;
   #topic = null;
+  #stop = new AbortController();
   #arrived = new Map(); // position → time, as an event may be here before the answer to its publish
   #expected = null;
 
@@ -46,6 +47,13 @@ export class Publishing {
     this.#terminal.tail.textContent = `gapless --url ${location.origin} tail ${topic} --from earliest`;
   }
 
+  // What is not answered yet is not sent again for whoever comes next.
+  clear() {
+    this.#stop.abort();
+    this.#stop = new AbortController();
+    this.#say("", false);
+  }
+
   seen({ event, at }) {
     const position = `${event.partition}:${event.offset}`;
     this.#arrived.set(position, at ?? now());
@@ -71,16 +79,17 @@ export class Publishing {
     }
     this.#button.disabled = true;
     const topic = this.#topic;
+    const { signal } = this.#stop;
     const started = now();
     try {
-      const answer = await this.#send(topic, this.#body());
+      const answer = await this.#send(topic, this.#body(), signal);
       if (topic !== this.#topic) return;
       const { partition, offset } = answer.events[0];
       this.#expected = { position: `${partition}:${offset}`, started };
       this.#say(`Stored at ${this.#expected.position} in ${milliseconds(now() - started)}.`, false);
       if (this.#arrived.has(this.#expected.position)) this.#report();
     } catch (error) {
-      this.#say(explained(error), true);
+      if (topic === this.#topic && !signal.aborted) this.#say(explained(error), true);
     } finally {
       this.#button.disabled = false;
     }
@@ -95,18 +104,19 @@ export class Publishing {
   }
 
   // One key for all attempts: an event whose answer was lost is not published twice.
-  async #send(topic, body) {
+  async #send(topic, body, signal) {
     const headers = { "Idempotency-Key": `"${randomKey()}"` };
     const deadline = now() + PATIENCE_MILLISECONDS;
     for (;;) {
       try {
-        return await (await call("POST", topicPath(topic, "events"), { body, headers })).json();
+        return await (await call("POST", topicPath(topic, "events"), { body, headers, signal })).json();
       } catch (error) {
         const passes = !(error instanceof Problem) || error.temporary;
         const wait = pauseAfter(error, RETRY_MILLISECONDS);
-        if (!passes || now() + wait > deadline) throw error;
-        this.#say(`${error instanceof Problem ? error.message : "The server is away."} The page is trying again…`, true);
-        await pause(wait);
+        if (!passes || signal.aborted || now() + wait > deadline) throw error;
+        const why = error instanceof Problem ? error.message : "The server is away.";
+        if (topic === this.#topic) this.#say(`${why} The page is trying again…`, true);
+        await pause(wait, signal);
       }
     }
   }

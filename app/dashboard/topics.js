@@ -18,6 +18,8 @@ export class Topics {
   #held = null; // events of the chosen topic, once its feed tells
   #next = "";
   #round = 0;
+  #created = null; // topic that is about to be shown, and that the form's message is about
+  #stop = new AbortController();
 
   constructor(document, choose) {
     this.#list = document.getElementById("topics");
@@ -35,6 +37,8 @@ export class Topics {
 
   show(topic) {
     if (topic !== this.#current) this.#held = null;
+    if (topic !== this.#created) say(this.#createResult, "");
+    this.#created = null;
     this.#current = topic;
     this.#mark();
   }
@@ -43,6 +47,16 @@ export class Topics {
   held(events) {
     this.#held = events;
     this.#showHeld(this.#current, events);
+  }
+
+  // Whoever comes next sees nothing of what was listed for, or said to, the one before.
+  clear() {
+    this.#stop.abort();
+    this.#stop = new AbortController();
+    this.#list.replaceChildren();
+    this.#more.hidden = this.#empty.hidden = true;
+    say(this.#listResult, "");
+    say(this.#createResult, "");
   }
 
   async load() {
@@ -68,9 +82,10 @@ export class Topics {
   }
 
   async #page(round) {
+    const { signal } = this.#stop;
     const query = new URLSearchParams({ page_size: PAGE_TOPICS, ...(this.#next && { page_token: this.#next }) });
     try {
-      const page = await (await call("GET", `/v1/topics?${query}`)).json();
+      const page = await (await call("GET", `/v1/topics?${query}`, { signal })).json();
       if (round !== this.#round) return;
       const rows = page.topics.map((topic) => this.#row(topic));
       const focused = this.#list.contains(document.activeElement) ? document.activeElement.dataset.topic : null;
@@ -83,16 +98,16 @@ export class Topics {
       this.#mark();
       if (this.#held !== null) this.#showHeld(this.#current, this.#held);
       say(this.#listResult, "");
-      await this.#countEvents(page.topics, round);
+      await this.#countEvents(page.topics, round, signal);
     } catch (error) {
-      if (round === this.#round) say(this.#listResult, explained(error), true);
+      if (round === this.#round && !signal.aborted) say(this.#listResult, explained(error), true);
     }
   }
 
-  async #countEvents(topics, round) {
+  async #countEvents(topics, round, signal) {
     for (const { name } of topics) {
       if (round !== this.#round) return;
-      const { bounds } = await topicNow(name);
+      const { bounds } = await topicNow(name, signal);
       if (name !== this.#current || this.#held === null) this.#showHeld(name, eventsOf(bounds));
     }
   }
@@ -122,15 +137,18 @@ export class Topics {
       name.focus();
       return;
     }
+    const { signal } = this.#stop;
     try {
       const body = JSON.stringify({ partitions: partitions.valueAsNumber });
-      const answer = await call("PUT", topicPath(wanted), { body });
+      const answer = await call("PUT", topicPath(wanted), { body, signal });
       say(this.#createResult, answer.status === 201 ? `${wanted} is ready.` : `${wanted} was there already.`);
       name.value = "";
       await this.load();
+      if (signal.aborted) return;
+      this.#created = wanted;
       this.#choose(wanted);
     } catch (error) {
-      say(this.#createResult, explained(error), true);
+      if (!signal.aborted) say(this.#createResult, explained(error), true);
     }
   }
 }

@@ -131,6 +131,41 @@ async def test_who_may_only_read_is_told_so_when_publishing(
     assert admin.faults == []
 
 
+@pytest.mark.parametrize("end", ["logs out", "is logged out"])
+async def test_whoever_logs_in_next_sees_nothing_of_what_was_said_to_the_one_before(
+    context: BrowserContext, guarded: ThreadService, keys: Keys, end: str
+) -> None:
+    tab = await Tab.open(context, guarded.base_url)
+    await log_in(tab, await keys.make("ada", "admin"))
+    await tab.create("orders")
+    await tab.state("live")
+    await tab.page.route("**/orders/events", lambda route: route.fulfill(status=503, body="Away"))
+    await tab.page.click("#publish-button")
+    await expect(tab.page.locator("#publish-result")).to_contain_text("trying again")
+    await tab.page.fill("#create-name", "Secret Plans")
+    await tab.page.click("#create button")
+    said = tab.page.locator("#create-result")
+    await expect(said).to_contain_text("begins with a letter or digit")
+    if end == "logs out":
+        await tab.page.click("#logout")
+    else:
+        await keys.revoke("ada")
+    await expect(tab.page.locator("#login")).to_be_visible()
+    await tab.page.route("**/v1/topics?*", lambda route: route.abort())
+    sent: list[str] = []
+    tab.page.on("request", lambda request: sent.append(request.method))
+    await log_in(tab, await keys.make("eve", "subscribe:orders", "publish:orders"))
+    await expect(tab.page.locator("#topics-result")).to_have_text("The server cannot be reached.")
+    await tab.state("live")
+    await expect(said).to_be_empty()
+    await expect(tab.page.locator("#publish-result")).to_be_empty()
+    await expect(tab.page.locator("#topics a")).to_have_count(0)
+    # Longer than the pause before the event would have been sent again.
+    await tab.page.wait_for_timeout(2000)
+    assert sent.count("POST") == 1
+    assert tab.faults == []
+
+
 async def test_without_authentication_nobody_is_asked(
     context: BrowserContext, service: ThreadService
 ) -> None:

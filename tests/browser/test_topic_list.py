@@ -43,3 +43,21 @@ async def test_a_list_that_cannot_be_had_says_so_until_the_page_is_connected_aga
         await expect(panel).not_to_contain_text("The server cannot be reached.")
         await expect(panel.locator("a")).to_contain_text(["orders", "payments"])
         assert tab.faults == []
+
+
+async def test_what_the_form_said_is_gone_with_the_next_topic_but_not_with_the_one_it_made(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url)
+    said = tab.page.locator("#create-result")
+    await tab.create("payments")
+    await expect(said).to_have_text("payments is ready.")
+    for topic in ("orders", "payments"):
+        await tab.page.fill("#create-name", "Not A Name")
+        await tab.page.click("#create button")
+        await expect(said).to_contain_text("begins with a letter or digit")
+        await tab.page.click(f"#topics a[data-topic={topic}]")
+        await tab.state("live")
+        await expect(said).to_be_empty()
+    assert tab.faults == []
