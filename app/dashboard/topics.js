@@ -18,6 +18,8 @@ export class Topics {
   #held = null; // events of the chosen topic, once its feed tells
   #next = "";
   #round = 0;
+  #sought = false; // whether the list was asked for again because the chosen topic is not in it
+  #listed = false; // whether the list asked for last is here
   #created = null; // topic that is about to be shown, and that the form's message is about
   #stop = new AbortController();
 
@@ -36,17 +38,23 @@ export class Topics {
   }
 
   show(topic) {
-    if (topic !== this.#current) this.#held = null;
+    if (topic !== this.#current) {
+      this.#held = null;
+      this.#sought = false;
+    }
     if (topic !== this.#created) say(this.#createResult, "");
     this.#created = null;
     this.#current = topic;
     this.#mark();
   }
 
-  // The chosen topic counts by itself as its events arrive.
+  // The chosen topic counts by itself as its events arrive. One that is not in the list may have been made since.
   held(events) {
     this.#held = events;
     this.#showHeld(this.#current, events);
+    if (!this.#listed || this.#sought || this.#link(this.#current)) return;
+    this.#sought = true;
+    this.load();
   }
 
   // Whoever comes next sees nothing of what was listed for, or said to, the one before.
@@ -62,6 +70,7 @@ export class Topics {
   async load() {
     this.#round += 1;
     this.#next = "";
+    this.#listed = false;
     await this.#page(this.#round);
   }
 
@@ -98,6 +107,7 @@ export class Topics {
       this.#mark();
       if (this.#held !== null) this.#showHeld(this.#current, this.#held);
       say(this.#listResult, "");
+      this.#listed = true;
       await this.#countEvents(page.topics, round, signal);
     } catch (error) {
       if (round === this.#round && !signal.aborted) say(this.#listResult, explained(error), true);

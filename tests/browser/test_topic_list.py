@@ -61,3 +61,32 @@ async def test_what_the_form_said_is_gone_with_the_next_topic_but_not_with_the_o
         await tab.state("live")
         await expect(said).to_be_empty()
     assert tab.faults == []
+
+
+async def test_a_topic_made_elsewhere_is_in_the_list_once_it_is_shown(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url, "orders")
+    await expect(tab.page.locator("#topics a")).to_have_count(1)
+    await client.put("/v1/topics/payments", json={})
+    await tab.go("payments")
+    await expect(tab.page.locator("#topics a[aria-current]")).to_contain_text("payments")
+    assert tab.faults == []
+
+
+async def test_a_topic_that_the_list_does_not_reach_yet_is_looked_for_once(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    for number in range(50):
+        await client.put(f"/v1/topics/a-{number}", json={})
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url)
+    await expect(tab.page.locator("#topics a")).to_have_count(50)
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(request.url))
+    await tab.go("orders")
+    for number in range(3):
+        await tab.publish(str(number))
+    assert len([url for url in asked if "/v1/topics?" in url]) == 1
+    assert tab.faults == []
