@@ -4,6 +4,7 @@ import { count, epochMilliseconds, milliseconds } from "./text.js";
 
 const LATENCIES = 200;
 const RATE_SECONDS = 3;
+const LEAST_RATE_SECONDS = 1; // a rate over less than a second is more than ever came in one
 const TICK_MILLISECONDS = 250;
 const PLAUSIBLE_MILLISECONDS = 60_000;
 
@@ -58,7 +59,7 @@ export class Numbers {
     this.#samples.push({ at, received });
     while (at - this.#samples[0].at > RATE_SECONDS * 1000) this.#samples.shift();
     const first = this.#samples[0];
-    return at > first.at ? Math.round((received - first.received) / ((at - first.at) / 1000)) : 0;
+    return Math.round((received - first.received) / Math.max(LEAST_RATE_SECONDS, (at - first.at) / 1000));
   }
 
   #tile(partition, number) {

@@ -96,6 +96,24 @@ async def test_the_log_is_shown_from_the_beginning_when_asked_for(
         assert partition["repeats"] == partition["fetched"] == partition["lost"] == 0
 
 
+async def test_per_second_is_never_more_than_was_received(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    await client.post("/v1/topics/orders/events", json=keyed(range(200)))
+    tab = await Tab.open(context, service.base_url)
+    await tab.page.evaluate("""() => {
+        const rate = document.getElementById("rate");
+        window.rates = [];
+        const note = () => rates.push(Number(rate.textContent.replaceAll(",", "")));
+        new MutationObserver(note).observe(rate, { childList: true });
+    }""")
+    await tab.go("orders", "earliest")
+    await tab.received(200)
+    await tab.page.wait_for_function("rates.length > 0")
+    assert 0 < max(await tab.page.evaluate("rates")) <= 200
+
+
 async def test_a_server_killed_and_started_again_costs_no_event(
     context: BrowserContext, start_process: StartProcess
 ) -> None:
