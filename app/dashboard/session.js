@@ -13,6 +13,7 @@ export class Session {
   #who;
   #logout;
   #handlers;
+  #guarded = false; // whether there was a session
 
   // `began` is called with the page ready to work, `ended` when nobody is logged in, at first or any more.
   constructor(document, handlers) {
@@ -39,8 +40,8 @@ export class Session {
     }
   }
 
-  // The server does not know the session, or not any more.
-  lost(text = "The session is over. Log in again to go on.") {
+  // The server does not know the session, or not any more; or it did not ask for one before.
+  lost(text = this.#guarded ? "The session is over. Log in again to go on." : "This service now asks for a token.") {
     useSession(null);
     this.#handlers.ended();
     this.#show(false);
@@ -56,17 +57,24 @@ export class Session {
 
   #enter({ name, csrf_token: csrf }) {
     useSession(csrf);
-    this.#who.textContent = csrf === null ? "" : name;
-    this.#who.hidden = this.#logout.hidden = csrf === null;
+    this.#guarded = csrf !== null;
+    this.#who.textContent = this.#guarded ? name : "";
+    this.#who.hidden = this.#logout.hidden = !this.#guarded;
     this.#show(true);
-    this.#handlers.began({ authenticated: csrf !== null });
+    this.#handlers.began({ authenticated: this.#guarded });
   }
 
   async #logIn(submit) {
     submit.preventDefault();
     const { token } = this.#form.elements;
-    const body = JSON.stringify({ token: token.value.trim() });
+    const shown = token.value.trim().replace(/^bearer(\s+|$)/i, "");
     token.value = "";
+    if (!shown) {
+      this.#say("Paste an API key, or a token of your identity provider.", true);
+      token.focus();
+      return;
+    }
+    const body = JSON.stringify({ token: shown });
     this.#say("");
     try {
       this.#enter(await (await call("POST", "/v1/session", { body })).json());

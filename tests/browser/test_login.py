@@ -9,6 +9,7 @@ from playwright.async_api import BrowserContext, expect
 from tests.conftest import StartService
 from tests.support.access import Keys
 from tests.support.browser import Tab, launched
+from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
 
 SCREENSHOTS = os.environ.get("GAPLESS_TEST_SCREENSHOTS")
@@ -164,6 +165,38 @@ async def test_whoever_logs_in_next_sees_nothing_of_what_was_said_to_the_one_bef
     await tab.page.wait_for_timeout(2000)
     assert sent.count("POST") == 1
     assert tab.faults == []
+
+
+async def test_a_token_is_taken_as_headers_show_it_and_nothing_is_no_token(
+    context: BrowserContext, guarded: ThreadService, keys: Keys
+) -> None:
+    tab = await Tab.open(context, guarded.base_url)
+    sent: list[str] = []
+    tab.page.on("request", lambda request: sent.append(request.method))
+    for nothing in ("", "  ", "Bearer "):
+        await log_in(tab, nothing)
+        await expect(tab.page.locator("#login-result")).to_have_text(
+            "Paste an API key, or a token of your identity provider."
+        )
+        await expect(tab.page.locator("#login-token")).to_be_focused()
+    assert "POST" not in sent
+    await log_in(tab, f" Bearer {await keys.make('ada', 'admin')}")
+    await expect(tab.page.locator("#who")).to_have_text("key:ada")
+    assert tab.faults == []
+
+
+async def test_a_service_that_began_to_ask_for_tokens_speaks_of_no_session(
+    context: BrowserContext, start_service: StartService
+) -> None:
+    before, after = [await start_service(authentication=setting) for setting in ("off", "on")]
+    async with FaultProxy(Target(port=before.port)) as proxy:
+        tab = await Tab.open(context, f"http://127.0.0.1:{proxy.port}")
+        await tab.create("orders")
+        await tab.state("live")
+        proxy.target = Target(port=after.port)
+        proxy.cut()
+        await expect(tab.page.locator("#login-result")).to_have_text("This service now asks for a token.")
+        assert tab.faults == []
 
 
 async def test_without_authentication_nobody_is_asked(
