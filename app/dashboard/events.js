@@ -89,6 +89,7 @@ function row({ event, text, live, latency }) {
     cell("span", "lag", live ? milliseconds(latency) : "replayed"),
   );
   summary.querySelector("time").dateTime = event.published_at;
+  if (live) summary.querySelector(".lag").title = "From stored to shown";
   details.append(summary);
   const whole = kept(text);
   details.addEventListener("toggle", () => fillDetails(details, whole), { once: true });

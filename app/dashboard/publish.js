@@ -87,6 +87,7 @@ export class Publishing {
       const { partition, offset } = answer.events[0];
       this.#expected = { position: `${partition}:${offset}`, started };
       this.#say(`Stored at ${this.#expected.position} in ${milliseconds(now() - started)}.`, false);
+    this.#result.title = "From your click to the answer";
       if (this.#arrived.has(this.#expected.position)) this.#report();
     } catch (error) {
       if (topic === this.#topic && !signal.aborted) this.#say(explained(error), true);
@@ -126,10 +127,12 @@ export class Publishing {
     const took = this.#arrived.get(position) - started;
     this.#expected = null;
     this.#say(`Published as ${position}; it arrived here after ${milliseconds(Math.max(0, took))}.`, false);
+    this.#result.title = "From your click to shown";
   }
 
   #say(text, failed) {
     this.#result.textContent = text;
+    this.#result.title = "";
     this.#result.dataset.failed = failed;
   }
 }

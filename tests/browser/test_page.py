@@ -58,6 +58,8 @@ async def test_a_newcomer_creates_a_topic_publishes_and_sees_offset_and_latency(
     await expect(row.locator(".type")).to_have_text("order.placed")
     assert (await row.locator(".lag").inner_text()).endswith("ms")
     await expect(tab.page.locator("#latency-last")).to_contain_text("ms")
+    await expect(tab.page.get_by_title("From stored to shown", exact=True)).to_have_count(2)
+    await expect(tab.page.get_by_title("From your click to shown")).to_contain_text("arrived here after")
     await tab.received(1)
     await expect(tab.page.locator("#topics a[aria-current] b")).to_have_text("1")
     assert tab.faults == []
