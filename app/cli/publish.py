@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from app.api.decoder_texts import fault_of
 from app.cli.answers import Topic
 from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Exit, Failure, Problem, UsageFailure
@@ -165,8 +166,9 @@ def _source(data: str | None, text: bool, prefix: str | None) -> tuple[Source | 
         source = open_file(place)
         # A named pipe can be read once, so it has no content to be recognised by.
         return source, prefix or (content_digest(place) if source.size is not None else None)
-    if not text and not _is_json(data):
-        raise UsageFailure(_neither(data, place))
+    if not text and (fault := _fault(data)) is not None:
+        meant_as_json = place is None and data.lstrip().startswith(("{", "[", '"'))
+        raise UsageFailure(fault if meant_as_json else _neither(data, place))
     return None, None
 
 
@@ -192,12 +194,16 @@ def _existing(data: str) -> Path | None:
         return None
 
 
-def _is_json(data: str) -> bool:
+def _fault(data: str) -> str | None:
+    """Why it is not JSON, as the service says it; None if it is."""
+    document = data.encode()
     try:
-        msgspec.json.decode(data.encode(), type=msgspec.Raw)
-    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-        return False
-    return True
+        msgspec.json.decode(document, type=msgspec.Raw)
+    except RecursionError:
+        return "The JSON text is nested too deeply."
+    except msgspec.MsgspecError as error:
+        return fault_of(document, str(error)).detail
+    return None
 
 
 def _reporter(shown: Progress) -> Callable[[Refusal], None]:

@@ -84,7 +84,7 @@ async def test_text_is_published_as_a_json_string(url: str, warm_cli: WarmCli) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{"], "there is no file '{', and it is not JSON; give JSON, such as '{\"order\": 1}'"),
+        (["missing"], "there is no file 'missing', and it is not JSON; give JSON, such as '{\"order\": 1}'"),
         (["missing.ndjson"], "there is no file 'missing.ndjson'"),
         (["."], "'.' is a folder; give JSON, such as"),
         (["/dev/null"], "'/dev/null' is neither a file nor a pipe; give JSON, such as"),
@@ -103,6 +103,25 @@ async def test_what_makes_no_sense_is_a_usage_error(
     result = await warm_cli("publish", "orders", *arguments, url=url)
     assert result.code == 2
     assert said in result.err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ('{"a":1,}', "Not JSON at line 1, column 8: a name in double quotes must follow the ','."),
+        ("[1,\n 2 3]", "Not JSON at line 2, column 4: ',' or ']' must stand there."),
+        (' "a" b', "Not JSON at line 1, column 6: the JSON text is over, but more follows."),
+        ("{", "The JSON text ends too early."),
+        ("[" * 100_000, "The JSON text is nested too deeply."),
+    ],
+    ids=["comma", "second line", "text", "end", "depth"],
+)
+async def test_what_begins_as_json_is_told_where_it_is_none_and_not_looked_for_as_a_file(
+    url: str, data: str, said: str, warm_cli: WarmCli
+) -> None:
+    await create(url)
+    result = await warm_cli("publish", "orders", data, url=url)
+    assert (result.code, result.err) == (2, f"gapless: {said}\n")
 
 
 async def test_an_input_without_lines_is_told_and_no_failure(
