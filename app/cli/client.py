@@ -280,7 +280,9 @@ def problem_of(response: "httpx.Response") -> Problem:
         said = {"detail": f"{response.url.host} expects TLS there; its address begins with https://"}
     detail = said.get("detail") or said.get("title") or f"HTTP {response.status_code}"
     code = said.get("code") or f"http_{response.status_code}"
-    return Problem(response.status_code, code, detail, said, _seconds(response.headers.get("retry-after")))
+    retry_after = _seconds(response.headers.get("retry-after"))
+    with_token = response.request.headers.get("authorization", "").startswith("Bearer ")
+    return Problem(response.status_code, code, detail, said, retry_after, with_token=with_token)
 
 
 def _expects_tls(response: "httpx.Response") -> bool:

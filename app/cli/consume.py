@@ -7,7 +7,7 @@ import typer
 
 from app.cli.answers import Subscription
 from app.cli.client import Client
-from app.cli.credentials import token_place
+from app.cli.credentials import without_scope
 from app.cli.failures import Exit, Problem, UsageFailure
 from app.cli.group import (
     START_HELP,
@@ -187,7 +187,7 @@ def _group(client: Client, topic: str, group: str, create: bool, start: str | No
         made = client.json("PUT", path, Subscription, json=settings)
     except Problem as problem:
         if problem.code == "subscription_not_found":
-            problem.hint = f"the key of {token_place()} has no scope for this group"
+            problem.hint = without_scope(f"consume:{topic}/{group}")
         raise
     notice(f"group {group} of {topic} is new and starts at {start or 'latest'}")
     return made

@@ -23,6 +23,14 @@ def token_place() -> str:
     return VARIABLE if _file is None else str(_file)
 
 
+def without_scope(needed: str) -> str:
+    """The hint for whoever was told that there is not what the command would have made."""
+    return (
+        f"the token of {token_place()} has no scope for it: "
+        f"`gapless key create NAME --scope {needed}` makes one that has"
+    )
+
+
 def find_token() -> str:
     """Empty where there is none."""
     token = os.environ.get(VARIABLE, "").strip() if _file is None else _read(_file)

@@ -41,11 +41,12 @@ HINTS = {
     "unauthorized": "set GAPLESS_TOKEN to the token of an active key, or give a file that holds it with "
     "--token-file; the first key is made in the server's own database: `gapless key create` with its --data, "
     "or with its DATABASE_URL and without GAPLESS_URL",
-    "topic_not_found": "`gapless topic create` makes one; a key without a scope for it is told the same",
-    "subscription_not_found": "`gapless sub create` makes one, as `gapless consume --create` does; a key "
-    "without a scope for it is told the same",
-    "forbidden": "the key of GAPLESS_TOKEN lacks a scope for that; `gapless key list` shows what keys have",
+    "topic_not_found": "`gapless topic create` makes one",
+    "subscription_not_found": "`gapless sub create` makes one, as `gapless consume --create` does",
+    "forbidden": "the key of GAPLESS_TOKEN lacks a scope for that; an admin sees by `gapless key list` what "
+    "it has",
 }
+HIDDEN_WITHOUT_SCOPE = ("topic_not_found", "subscription_not_found")
 
 OTHER_ADDRESS = "give the address of the server with --url or GAPLESS_URL"
 
@@ -60,8 +61,16 @@ class Problem(Failure):
     """A problem+json answer."""
 
     def __init__(
-        self, status: int, code: str, detail: str, members: dict[str, Any], retry_after: float | None
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        members: dict[str, Any],
+        retry_after: float | None,
+        *,
+        with_token: bool = False,
     ):
+        """`with_token` says that the call had one, so the answer may depend on its scopes."""
         super().__init__(printable(f"{detail} ({code})"))
         self.status = status
         self.code = code
@@ -69,14 +78,17 @@ class Problem(Failure):
         self.members = members
         self.retry_after = retry_after
         self.exit_code = Exit.UNREACHABLE if self.temporary else Exit.REFUSED
-        self.hint = self._hint()
+        self.hint = self._hint(with_token)
         """What whoever typed the command can do about it. The command may know better than the code tells."""
 
     @property
     def temporary(self) -> bool:
         return self.status in TEMPORARY
 
-    def _hint(self) -> str | None:
+    def _hint(self, with_token: bool) -> str | None:
         if self.code == f"http_{self.status}" and self.status < 500:
             return f"that is not an answer of Gapless; {OTHER_ADDRESS}"
-        return HINTS.get(self.code)
+        hint = HINTS.get(self.code)
+        if with_token and self.code in HIDDEN_WITHOUT_SCOPE:
+            return f"{hint}; a key without a scope for it is told the same"
+        return hint

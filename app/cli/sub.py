@@ -8,6 +8,7 @@ import typer
 from app.cli import answers
 from app.cli import group_settings as texts
 from app.cli.client import Client, members, topic_path
+from app.cli.credentials import without_scope
 from app.cli.failures import Problem, UsageFailure
 from app.cli.group import START_HELP, GroupArgument, TopicArgument, group_path, start_of
 from app.cli.group_settings import Delivery, OnDeadLetter, Ordering, mutable
@@ -64,6 +65,8 @@ def create(
         except Problem as problem:
             if problem.code == "subscription_conflict" and problem.members.get("field") in changeable:
                 problem.hint = f"`gapless sub alter {topic} {group}` changes it"
+            elif problem.code == "subscription_not_found":
+                problem.hint = without_scope(f"consume:{topic}/{group}")
             raise
         created = members(client, answer, answers.Subscription)
     if as_json:

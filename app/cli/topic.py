@@ -7,7 +7,8 @@ import typer
 
 from app.cli.answers import Topic, TopicDetails, Topics, Trimmed
 from app.cli.client import Client, members, topic_path
-from app.cli.failures import UsageFailure
+from app.cli.credentials import without_scope
+from app.cli.failures import Problem, UsageFailure
 from app.cli.options import (
     LONGEST_NUMBER,
     NO_LIMIT,
@@ -68,7 +69,12 @@ def create(
     if queue:
         settings["semantics"] = "queue"
     with Client(url or context.find_root().obj) as client:
-        answer = client.call("PUT", topic_path(name), json={"partitions": partitions, **settings})
+        try:
+            answer = client.call("PUT", topic_path(name), json={"partitions": partitions, **settings})
+        except Problem as problem:
+            if problem.code == "topic_not_found":
+                problem.hint = without_scope(f"admin:{name}")
+            raise
         created = members(client, answer, Topic)
     if as_json:
         print_json(created)

@@ -273,7 +273,44 @@ async def test_a_token_that_may_not_is_told_apart_from_one_that_is_not_known(war
     assert "`gapless key create` with its --data" in unknown
     assert "lacks a scope" in forbidden
     assert "GAPLESS_TOKEN" in forbidden
+    assert "an admin sees by `gapless key list` what it has" in forbidden
     assert "GAPLESS_TOKEN" not in other
+
+
+async def test_who_may_not_make_a_topic_or_group_is_told_which_scope_to_ask_for(
+    warm_cli: WarmCli, start_service: StartService, keys: Keys
+) -> None:
+    asked = {
+        "url": (await start_service(**GUARDED)).base_url,
+        "GAPLESS_TOKEN": await keys.make("k", "admin:orders", "consume:other/audit"),
+    }
+    assert (await warm_cli("topic", "create", "orders", **asked)).code == 0
+    await warm_cli("topic", "create", "other", **{**asked, "GAPLESS_TOKEN": await keys.make("o", "admin")})
+    for command, scope in (
+        (("topic", "create", "newone"), "admin:newone"),
+        (("sub", "create", "other", "billing"), "consume:other/billing"),
+        (("consume", "other", "billing", "--create", "--exec", "true"), "consume:other/billing"),
+    ):
+        refused = await warm_cli(*command, **asked)
+        assert (refused.code, refused.err.count("\n")) == (1, 2), refused
+        assert refused.err.splitlines()[1] == (
+            "gapless: the token of GAPLESS_TOKEN has no scope for it: "
+            f"`gapless key create NAME --scope {scope}` makes one that has"
+        )
+        enough = {**asked, "GAPLESS_TOKEN": await keys.make(command[0], scope)}
+        if command[0] != "consume":
+            assert (await warm_cli(*command, **enough)).code == 0
+
+
+async def test_what_only_a_scope_may_hide_is_told_where_a_token_was_sent(warm_cli: WarmCli) -> None:
+    async with Guard() as guard:
+        guard.status = 404
+        for guard.code in ("topic_not_found", "subscription_not_found"):
+            with_token = await warm_cli("sub", "show", "t", "g", url=guard.url, GAPLESS_TOKEN="x")
+            without = await warm_cli("sub", "show", "t", "g", url=guard.url)
+            assert with_token.err.endswith("; a key without a scope for it is told the same\n")
+            assert "makes one" in without.err
+            assert "scope" not in without.err
 
 
 async def test_a_token_may_lie_in_a_file_which_goes_before_the_environment(
