@@ -203,11 +203,8 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
                 f"the certificate of {url} is not trusted ({error}); for an authority of your own let "
                 "SSL_CERT_FILE name the file with its certificate"
             ) from error
-        reason = _ERRNO.sub("", str(error))
-        if reason == "Connection refused":
-            reason = "nobody listens there"
         raise Unreachable(
-            f"no server answers at {url} ({reason}); start one with `gapless serve` "
+            f"no server answers at {url} ({_refusal(error)}); start one with `gapless serve` "
             "or give its address with --url"
         ) from error
     except httpx.TransportError as error:
@@ -218,6 +215,18 @@ def reaching(client: "Client | AsyncClient") -> Iterator[None]:
         if plain and not client.heard and not isinstance(error, httpx.TimeoutException):
             reason += "; if it speaks TLS its address begins with https://"
         raise Unreachable(f"the connection to {url} broke: {reason}") from error
+
+
+def _refusal(error: "httpx.ConnectError") -> str:
+    """An asynchronous client tries all addresses of a host, and says of none by itself why it failed."""
+    said = _ERRNO.sub("", str(error))
+    if said == "All connection attempts failed":
+        tried: BaseException = error
+        while (below := tried.__cause__ or tried.__context__) is not None:
+            tried = below.exceptions[0] if isinstance(below, BaseExceptionGroup) else below
+        if isinstance(tried, OSError) and tried.errno:
+            said = os.strerror(tried.errno)
+    return "nobody listens there" if said == "Connection refused" else said
 
 
 def checked(client: "Client | AsyncClient", response: "httpx.Response") -> "httpx.Response":

@@ -212,4 +212,6 @@ def _summary(tally: Tally) -> str:
         said.append(f"{deliveries(tally.given_back)} given back")
     if tally.lost:
         said.append(f"{deliveries(tally.lost)} lost to others")
+    if tally.not_acked:
+        said.append(f"{deliveries(tally.not_acked)} not acked")
     return ", ".join(said)

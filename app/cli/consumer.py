@@ -72,7 +72,8 @@ class Consumer:
                     raise ReaderGone
                 if self._commands.broken:
                     raise Failure(
-                        f"the command of --exec cannot be run, no event failed: {self._commands.broken}"
+                        "the command of --exec cannot be run, which is counted against no event: "
+                        f"{self._commands.broken}"
                     )
                 if failure is None and options.until_empty and not self._signals:
                     await self._check_empty(client)

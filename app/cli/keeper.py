@@ -25,6 +25,8 @@ class Held:
         self.path = path
         self.seconds = seconds
         self.lost = False
+        self.trouble: Failure | None = None
+        """What the server said when it took the lease to be lost, or would not hear of it any more."""
         self.over = False
         self._deadline = time.monotonic() + seconds
         self._loop = asyncio.get_running_loop()
@@ -34,7 +36,8 @@ class Held:
         self._deadline = since + self.seconds
         self._loop.call_soon_threadsafe(self._news.set)
 
-    def lose(self) -> None:
+    def lose(self, failure: Failure) -> None:
+        self.trouble = failure
         self.lost = True
         self._loop.call_soon_threadsafe(self._news.set)
 
@@ -103,7 +106,7 @@ class Keeper:
                 await self._client.call("POST", f"{held.path}/extend", **options)
             except Failure as failure:
                 if not may_pass(failure):
-                    held.lose()
+                    held.lose(failure)
                     return
                 pause = min(backoff.next(), interval)
             else:

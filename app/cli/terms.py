@@ -19,6 +19,8 @@ class Tally(msgspec.Struct):
     dead: int = 0
     given_back: int = 0
     lost: int = 0
+    not_acked: int = 0
+    """The server would not, or could not, be told what became of them."""
 
 
 class Terms(msgspec.Struct, frozen=True):

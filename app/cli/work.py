@@ -12,7 +12,7 @@ from typing import Any
 from app.cli.answers import Released, Result, Settled
 from app.cli.command import Commands, Interrupted
 from app.cli.delivery import Claim, Delivered, Lease, Unit, lanes, units
-from app.cli.failures import Failure
+from app.cli.failures import Failure, Problem
 from app.cli.group import events
 from app.cli.keeper import Held
 from app.cli.membership import Membership
@@ -54,7 +54,6 @@ class Work:
         self._notice = notice
         self._changed = changed
         self._open_lanes = len(self._lanes)
-        self._trouble = "it expired or was taken away"
 
     @property
     def demand(self) -> int:
@@ -75,7 +74,7 @@ class Work:
         try:
             await self._finish()
         except Failure as failure:
-            self._lose(str(failure))
+            self._leave(failure)
         finally:
             self._held.over = True
 
@@ -123,8 +122,7 @@ class Work:
                 self._touched = True
                 results = await self._settle("nack", body)
         except Failure as failure:
-            self._trouble = str(failure)
-            self._held.lost = True
+            self._held.lose(failure)
             return False
         self._left -= {one.event.offset for one in unit}
         self._tally.failed += len(unit)
@@ -156,13 +154,13 @@ class Work:
         if not self._left:
             return
         if self._held.lost:
-            self._lose(self._trouble)
+            self._leave(self._held.trouble)
             return
         answer, _ = await self._membership.call(f"{self._held.path}/release", {}, Released)
         if answer.released:
             self._tally.given_back += len(self._left)
         else:
-            self._lose(self._trouble)
+            self._leave(None)
 
     async def _ack(self) -> None:
         """Caller holds `_settling`."""
@@ -192,10 +190,16 @@ class Work:
         answer, _ = await self._membership.call(f"{self._held.path}/{verb}", body, Settled)
         return answer.results
 
-    def _lose(self, why: str) -> None:
+    def _leave(self, failure: Failure | None) -> None:
+        """What is left is settled by nobody here; without a failure the lease was found to have ended."""
         count = len(self._left)
-        self._tally.lost += count
-        self._notice(
-            f"the lease of {events(count)} of partition {self._lease.partition} is lost, "
-            f"they may be delivered again: {why}"
-        )
+        one = count == 1
+        where = f"{events(count)} of partition {self._lease.partition}"
+        if failure is None or (isinstance(failure, Problem) and failure.code == "lease_lost"):
+            self._tally.lost += count
+            what = f"the lease of {where} is lost"
+        else:
+            self._tally.not_acked += count
+            what = f"{where} {'is' if one else 'are'} not acked"
+        why = failure or "it expired or was taken away"
+        self._notice(f"{what}, {'it' if one else 'they'} may be delivered again: {why}")

@@ -146,9 +146,20 @@ async def test_a_command_that_cannot_be_run_stops_the_consumer_and_fails_no_even
         summary, why = result.err.splitlines()[-2:]
         assert summary == "0 events acked, 20 deliveries given back"
         assert why.startswith(
-            f"gapless: the command of --exec cannot be run, no event failed: exit code {code}: "
+            "gapless: the command of --exec cannot be run, which is counted against no event: "
+            f"exit code {code}: "
         )
         assert reason in why
+    # What failed before was to blame.
+    failing = await create_group(client, name="failing", ordering="none")
+    command = "if [ $GAPLESS_OFFSET = 1 ]; then exit 1; fi; nonesuch"
+    result = await warm_cli("consume", "orders", "failing", "--exec", command, url=url)
+    assert (result.code, "1 delivery failed" in result.err, "no event failed" in result.err) == (
+        1,
+        True,
+        False,
+    )
+    assert await failing.counts("acked", "lag") == (0, 20)
     # Jobs that run while another one finds out may finish, and a claim that waits for more ends.
     other = await create_group(client, name="other", ordering="none", max_attempts=1)
     command = f"if [ $GAPLESS_OFFSET = 2 ]; then nonesuch; exit; fi; sleep 0.5; echo $GAPLESS_OFFSET >> {out}"
@@ -350,12 +361,15 @@ async def test_a_lease_that_was_taken_away_is_told_and_the_consumer_goes_on(
     async with asyncio.timeout(PATIENCE_SECONDS):
         assert await process.stderr.readline() == b"the group is PAUSED\n"
         gate.touch()
-        assert b"(lease_lost)" in await process.stderr.readline()
+        told = await process.stderr.readline()
+        assert told.startswith(b"the lease of 2 events of partition 0 is lost, they may be delivered again: ")
+        assert told.endswith(b"(lease_lost)\n")
     await group.post("resume")
     await until(lambda: lines(out)[-2:] == ["1", "2"])
     await group.post("cancel")
     code, err = await ended_soon(process, 10)
     assert (code, "(subscription_inactive)" in err) == (1, True), err
+    assert "2 deliveries lost to others" in err
 
 
 async def test_a_server_that_is_away_is_waited_for_and_its_acks_are_repeated(

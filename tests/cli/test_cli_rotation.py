@@ -129,6 +129,41 @@ async def test_a_consumer_keeps_its_lease_and_goes_on_under_each_new_key(
     assert lines(seen) == ["1 1", "2 1"]
 
 
+@pytest.mark.parametrize(
+    ("code", "count", "told"),
+    [
+        (0, 1, "1 event of partition 0 is not acked, it may be delivered again: "),
+        (0, 2, "2 events of partition 0 are not acked, they may be delivered again: "),
+        (1, 1, "1 event of partition 0 is not acked, it may be delivered again: "),
+    ],
+)
+async def test_events_that_a_revoked_key_may_not_settle_are_not_called_lost(
+    guarded: ThreadService,
+    admin: httpx.AsyncClient,
+    token_file: TokenFile,
+    tmp_path: Path,
+    code: int,
+    count: int,
+    told: str,
+) -> None:
+    group = await create_group(admin)
+    await group.publish(*range(count))
+    await token_file.put("one")
+    seen, gate = tmp_path / "seen", tmp_path / "gate"
+    command = f"echo + >> {seen}; until [ -e {gate} ]; do sleep 0.05; done; exit {code}"
+    options = ["--token-file", str(token_file.path), "consume", "orders", "billing", "--exec", command]
+    process = await start(options, url=guarded.base_url)
+    await until(lambda: lines(seen))
+    await token_file.revoke()
+    gate.touch()
+    ended_with, err = await ended(process)
+    assert ended_with == 1
+    first, summary = err.splitlines()[:2]
+    assert (first.startswith(told), first.endswith("(unauthorized)")) == (True, True), err
+    counted = "1 delivery" if count == 1 else "2 deliveries"
+    assert summary == f"0 events acked, {counted} not acked"
+
+
 async def _lease_end(connection: asyncpg.Connection) -> datetime:
     end: datetime = await connection.fetchval("select expires_at from gapless.lease where ended_at is null")
     return end

@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from app import __version__
-from app.cli.client import problem_of
+from app.cli.client import AsyncClient, Client, problem_of
+from app.cli.failures import Unreachable
 from tests.cli.test_cli_key import COMMANDS
 from tests.conftest import StartService
 from tests.support.certificates import make_authority, make_certificate
@@ -322,6 +323,17 @@ async def test_without_a_server_every_command_says_how_to_start_one(warm_cli: Wa
             "gapless: no server answers at http://127.0.0.1:1 (nobody listens there); "
             "start one with `gapless serve` or give its address with --url\n"
         )
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "nowhere.invalid"])
+async def test_who_does_many_things_at_once_is_told_the_same_of_a_server_that_is_away(host: str) -> None:
+    url = f"http://{host}:1"
+    with Client(url) as client, pytest.raises(Unreachable) as told:
+        client.call("GET", "/v1/topics")
+    async with AsyncClient(url) as many:
+        with pytest.raises(Unreachable) as told_many:
+            await many.call("GET", "/v1/topics")
+    assert str(told_many.value) == str(told.value)
 
 
 async def test_the_address_comes_from_the_command_the_options_or_the_environment(
