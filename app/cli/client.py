@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import msgspec
 
@@ -28,6 +28,7 @@ NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LON
 """What OpenSSL says of an answer that is not TLS, by its version."""
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _ERRNO = re.compile(r"^\[Errno -?[0-9]+\] ")
+_WITHOUT_SCHEME = re.compile(r"(?!https?:)(?!.*//)\S+")
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 FIRST_DELAY_SECONDS = 0.1
 LONGEST_DELAY_SECONDS = 5.0
@@ -149,13 +150,12 @@ def connection_options(url: str) -> dict[str, Any]:
 
     from app.cli.bearer import Bearer
 
-    try:
-        parts = urlsplit(url)
-        httpx.URL(url)
-    except (ValueError, httpx.InvalidURL):
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageFailure(f"{shown(url)!r} is not an http:// or https:// address")
+    parts = _parts(url)
+    if parts is None:
+        said = f"{shown(url)!r} is not an http:// or https:// address"
+        if _WITHOUT_SCHEME.fullmatch(url) and _parts(f"http://{url}") is not None:
+            said += f": did you mean http://{shown(url)}?"
+        raise UsageFailure(said)
     token = find_token()
     if token and (parts.username or parts.password):
         # httpx would drop one of them without a word.
@@ -173,6 +173,18 @@ def connection_options(url: str) -> dict[str, Any]:
         "trust_env": parts.hostname not in LOOPBACK,
         "verify": _trusted() if parts.scheme == "https" else False,
     }
+
+
+def _parts(url: str) -> SplitResult | None:
+    """Of an address that calls can be made to."""
+    import httpx
+
+    try:
+        parts = urlsplit(url)
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL):
+        return None
+    return parts if parts.scheme in ("http", "https") and parts.hostname else None
 
 
 def _trusted() -> "ssl.SSLContext":

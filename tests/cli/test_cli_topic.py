@@ -345,6 +345,31 @@ async def test_the_address_comes_from_the_command_the_options_or_the_environment
     assert (await warm_cli("topic", "list", "--url", "ftp://x")).code == 2
 
 
+@pytest.mark.parametrize(
+    ("address", "meant"),
+    [
+        ("127.0.0.1:18431", "http://127.0.0.1:18431"),
+        ("localhost:18431/v1", "http://localhost:18431"),
+        ("me:hunter2@gapless.example", "http://gapless.example"),
+        ("[::1]:18431", "http://[::1]:18431"),
+        ("ftp://x", None),
+        ("http:x", None),
+        ("127.0.0.1:port", None),
+        ("/v1", None),
+        ("two words", None),
+    ],
+)
+async def test_an_address_that_lacks_only_its_beginning_is_told_what_it_may_be_meant_as(
+    warm_cli: WarmCli, address: str, meant: str | None
+) -> None:
+    refused = await warm_cli("topic", "list", url=address)
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused
+    assert "is not an http:// or https:// address" in refused.err
+    assert "hunter2" not in refused.err
+    hint = "" if meant is None else f"did you mean {meant}?"
+    assert refused.err.endswith(f"address: {hint}\n" if hint else "address\n")
+
+
 async def test_the_address_may_end_as_paths_begin(url: str, warm_cli: WarmCli) -> None:
     for address in (f"{url}/", f"{url}/v1", f"{url}/v1/"):
         assert (await warm_cli("topic", "list", "--url", address)).code == 0
