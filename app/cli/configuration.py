@@ -1,6 +1,7 @@
 """Settings from the environment and the command line, with faults that a person can read."""
 
 import os
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 from app.cli.failures import UsageFailure
@@ -23,10 +24,32 @@ def load_settings(**given: Any) -> "Settings":
         raise UsageFailure("; ".join(_readable(fault, given) for fault in error.errors())) from error
 
 
+_RULES = {
+    "int_parsing": "must be a whole number, not {value}",
+    "int_parsing_size": "is too large a number",
+    "float_parsing": "must be a number, not {value}",
+    "bool_parsing": "must be true or false, not {value}",
+    "string_type": "must be words, not {value}",
+    "string_too_short": "must not be empty",
+    "literal_error": "must be {expected}, not {value}",
+    "greater_than": "must be more than {gt}, not {value}",
+    "greater_than_equal": "must be {ge} or more, not {value}",
+    "less_than_equal": "must be {le} or less, not {value}",
+}
+"""By the kinds of pydantic, whose own words are for programmers. No value that is quoted is a secret."""
+
+
+def _rule(fault: "ErrorDetails") -> str:
+    if fault["type"] not in _RULES:
+        return fault["msg"].removeprefix("Value error, ")
+    bounds = {name: str(bound).removesuffix(".0") for name, bound in fault.get("ctx", {}).items()}
+    return _RULES[fault["type"]].format(value=reprlib.repr(str(fault["input"])), **bounds)
+
+
 def _readable(fault: "ErrorDetails", given: dict[str, Any]) -> str:
     """Names the option, or else the variable, where one is at fault. Its value may be a secret, and is left
     out unless the rule itself quotes it."""
-    said = fault["msg"].removeprefix("Value error, ")
+    said = _rule(fault)
     if not fault["loc"]:
         return said
     name = str(fault["loc"][0])

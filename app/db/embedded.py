@@ -161,7 +161,7 @@ class EmbeddedServer:
             os.close(lock)
             raise EmbeddedServerFailed(
                 f"The data folder {self.data_dir} is in use by process {owner}. Stop that process, or choose "
-                f"another folder with --data."
+                "another folder with --data or GAPLESS_DATA_DIR."
             ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

@@ -26,6 +26,7 @@ from tests.support.problems import problem
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ProcessService
 from tests.support.wait import PATIENCE_SECONDS, until
+from tests.support.warm_cli import WarmCli
 
 FIRST_START_SECONDS = 60.0
 README = Path(__file__).parents[2] / "README.md"
@@ -149,7 +150,56 @@ async def test_a_data_folder_in_use_is_refused_with_its_owner(served: Served) ->
     assert second.code == 1
     assert served.process is not None
     assert f"in use by process {served.process.pid}" in second.err
+    assert "--data or GAPLESS_DATA_DIR" in second.err
     assert "Traceback" not in second.err
+
+
+JWT = {
+    "GAPLESS_JWT_ISSUER": "https://issuer.example",
+    "GAPLESS_JWT_AUDIENCE": "gapless",
+    "GAPLESS_JWT_JWKS_FILE": "keys.json",
+}
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"GAPLESS_PORT": "abc"}, "GAPLESS_PORT: must be a whole number, not 'abc'"),
+        ({"GAPLESS_PORT": "1.5"}, "GAPLESS_PORT: must be a whole number, not '1.5'"),
+        ({"GAPLESS_PORT": ""}, "GAPLESS_PORT: must be a whole number, not ''"),
+        ({"GAPLESS_PORT": "70000"}, "GAPLESS_PORT: must be 65535 or less, not '70000'"),
+        ({"GAPLESS_WORKERS": "0"}, "GAPLESS_WORKERS: must be 1 or more, not '0'"),
+        ({"GAPLESS_PORT": "9" * 5000}, "GAPLESS_PORT: is too large a number"),
+        ({"GAPLESS_POLL_SECONDS": "soon"}, "GAPLESS_POLL_SECONDS: must be a number, not 'soon'"),
+        ({"GAPLESS_POLL_SECONDS": "0"}, "GAPLESS_POLL_SECONDS: must be more than 0, not '0'"),
+        ({"GAPLESS_TICKET_SECONDS": "301"}, "GAPLESS_TICKET_SECONDS: must be 300 or less, not '301'"),
+        ({"GAPLESS_POOLED": "maybe"}, "GAPLESS_POOLED: must be true or false, not 'maybe'"),
+        ({"GAPLESS_LOG_FORMAT": "xml"}, "GAPLESS_LOG_FORMAT: must be 'json' or 'text', not 'xml'"),
+        (
+            {"GAPLESS_JWT_SCOPE_CLAIM": "", **JWT},
+            "GAPLESS_JWT_SCOPE_CLAIM: must not be empty",
+        ),
+        ({"GAPLESS_ALLOWED_HOSTS": "[1]"}, "GAPLESS_ALLOWED_HOSTS: must be words, not '1'"),
+        (
+            {"GAPLESS_PORT": "abc", "GAPLESS_WORKERS": "many"},
+            "GAPLESS_PORT: must be a whole number, not 'abc'; "
+            "GAPLESS_WORKERS: must be a whole number, not 'many'",
+        ),
+    ],
+    ids=lambda given: "+".join(given)[:40] if isinstance(given, dict) else "",
+)
+async def test_a_setting_that_cannot_be_is_told_with_what_it_must_be(
+    warm_cli: WarmCli, tmp_path: Path, variables: dict[str, str], said: str
+) -> None:
+    refused = await warm_cli("serve", "--data", tmp_path / "data", **variables)
+    assert (refused.code, refused.err) == (2, f"gapless: {said}\n")
+
+
+async def test_an_option_that_cannot_be_is_told_with_what_it_must_be(
+    warm_cli: WarmCli, tmp_path: Path
+) -> None:
+    refused = await warm_cli("serve", "--data", tmp_path / "data", "--port", "70000")
+    assert (refused.code, refused.err) == (2, "gapless: --port: must be 65535 or less, not '70000'\n")
 
 
 async def test_a_busy_port_is_refused_before_anything_starts(tmp_path: Path) -> None:
