@@ -40,12 +40,15 @@ def consume(
             "--exec", metavar="COMMAND", help="Run by /bin/sh once for each event.", show_default=False
         ),
     ],
-    jobs: Annotated[int, typer.Option(min=1, help="Commands that may run at the same time.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Commands that may run at the same time.")
+    ] = 1,
     max_events: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=10_000,
+            metavar="N",
             help="Events of one claim at most; a transaction is never split. "
             "[default: 100; in orderings key and none 10 for each job]",
             show_default=False,
@@ -55,6 +58,7 @@ def consume(
         float | None,
         typer.Option(
             callback=finite,
+            metavar="SECONDS",
             help="How soon others get the events when this consumer is gone; while it works, it keeps them. "
             "[default: the group's]",
             show_default=False,

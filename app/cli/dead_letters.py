@@ -26,16 +26,23 @@ dlq = typer.Typer(
 )
 
 Type = Annotated[
-    str | None, typer.Option("--type", help="Only events of this type; may end in *.", show_default=False)
+    str | None,
+    typer.Option(
+        "--type", metavar="TYPE", help="Only events of this type; may end in *.", show_default=False
+    ),
 ]
-Key = Annotated[str | None, typer.Option(help="Only events with this key.", show_default=False)]
+Key = Annotated[
+    str | None, typer.Option(metavar="KEY", help="Only events with this key.", show_default=False)
+]
 Reason = Annotated[
     str | None,
-    typer.Option(help="Only those given up for exactly this reason.", show_default=False),
+    typer.Option(metavar="REASON", help="Only those given up for exactly this reason.", show_default=False),
 ]
 Ids = Annotated[
     list[int] | None,
-    typer.Option("--id", help="A dead letter by its number; several by more --id.", show_default=False),
+    typer.Option(
+        "--id", metavar="ID", help="A dead letter by its number; several by more --id.", show_default=False
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters of the group.")]
 
@@ -45,12 +52,16 @@ def list_(
     context: typer.Context,
     topic: TopicArgument,
     group: GroupArgument,
-    status: Annotated[str, typer.Option(help="dead, redriven, discarded or all.")] = "dead",
-    partition: Annotated[int | None, typer.Option(help="Only this partition.", show_default=False)] = None,
+    status: Annotated[str, typer.Option(metavar="STATUS", help="dead, redriven, discarded or all.")] = "dead",
+    partition: Annotated[
+        int | None, typer.Option(metavar="N", help="Only this partition.", show_default=False)
+    ] = None,
     type_: Type = None,
     key: Key = None,
     reason: Reason = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many.", show_default=False)] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop after so many.", show_default=False)
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each as one line of JSON.")] = False,
     url: Url = None,
 ) -> None:

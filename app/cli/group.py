@@ -26,6 +26,7 @@ GroupArgument = Annotated[
 Member = Annotated[
     str | None,
     typer.Option(
+        metavar="NAME",
         help="What this consumer is called. [default: host and process]",
         show_default=False,
         callback=_text,

@@ -43,6 +43,7 @@ def create(
     scope: Annotated[
         list[str],
         typer.Option(
+            metavar="SCOPE",
             help="What it may do, such as publish:orders.*, subscribe:*, consume:orders.*/billing, admin or "
             "metrics; may be repeated.",
             show_default=False,

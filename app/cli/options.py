@@ -13,7 +13,9 @@ from app.cli.printable import printable
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
-Url = Annotated[str | None, typer.Option("--url", help="The server; also GAPLESS_URL.", show_default=False)]
+Url = Annotated[
+    str | None, typer.Option("--url", metavar="URL", help="The server; also GAPLESS_URL.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 LONGEST_NUMBER = 30

@@ -38,7 +38,9 @@ def publish(
             show_default=False,
         ),
     ] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="The type of every event.")] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", metavar="TEXT", help="The type of every event.")
+    ] = None,
     type_field: Annotated[
         str | None, typer.Option(metavar="FIELD", help="Take the type from this field.")
     ] = None,
@@ -70,7 +72,12 @@ def publish(
     ] = None,
     retry_seconds: Annotated[
         float,
-        typer.Option(min=0, callback=finite, help="How long to try again while the server is away or busy."),
+        typer.Option(
+            min=0,
+            callback=finite,
+            metavar="SECONDS",
+            help="How long to try again while the server is away or busy.",
+        ),
     ] = 60,
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")

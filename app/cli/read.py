@@ -32,13 +32,15 @@ def read(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.", show_default=False)],
     partition: Annotated[
         int | None,
-        typer.Option(help="Only this partition; by default all, one after the other.", show_default=False),
+        typer.Option(
+            metavar="N", help="Only this partition; by default all, one after the other.", show_default=False
+        ),
     ] = None,
     start: Annotated[
         str, typer.Option("--from", metavar="WHERE", help="earliest, latest, an offset, or an RFC 3339 time.")
     ] = "earliest",
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many events.", show_default=False)
+        int | None, typer.Option(min=1, metavar="N", help="Stop after so many events.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each event as one line of JSON.")] = False,
     url: Url = None,

@@ -46,7 +46,9 @@ def _root(
     url: Annotated[
         str,
         typer.Option(
-            envvar="GAPLESS_URL", help="The server that commands talk to: its address, with or without /v1."
+            envvar="GAPLESS_URL",
+            metavar="URL",
+            help="The server that commands talk to: its address, with or without /v1.",
         ),
     ] = DEFAULT_URL,
     token_file: Annotated[

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="[default: 127.0.0.1]", show_default=False)] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="[default: 127.0.0.1]", show_default=False)
+    ] = None,
     port: Annotated[
-        int | None, typer.Option(help="0 takes any free port. [default: 8080]", show_default=False)
+        int | None,
+        typer.Option(metavar="PORT", help="0 takes any free port. [default: 8080]", show_default=False),
     ] = None,
     data: Annotated[
         Path | None,
@@ -39,7 +42,9 @@ def serve(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(help="How many processes serve on the port. [default: 1]", show_default=False),
+        typer.Option(
+            metavar="N", help="How many processes serve on the port. [default: 1]", show_default=False
+        ),
     ] = None,
     insecure_bind: Annotated[
         bool,

@@ -20,7 +20,9 @@ from app.cli.options import Json, Url, confirm, notice, print_json, print_table,
 
 SOUGHT = ("partition", "from_position", "to_position", "fenced_leases", "removed_dead_letters")
 
-Reason = Annotated[str | None, typer.Option(help="Shown to whoever looks at the group.", show_default=False)]
+Reason = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Shown to whoever looks at the group.", show_default=False)
+]
 
 
 def seek(
@@ -32,7 +34,7 @@ def seek(
         typer.Option(metavar="WHERE", help=f"{PLACES} (those left out stay).", show_default=False),
     ],
     partition: Annotated[
-        int | None, typer.Option(help="Only this partition; by default all.", show_default=False)
+        int | None, typer.Option(metavar="N", help="Only this partition; by default all.", show_default=False)
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, and change nothing.")

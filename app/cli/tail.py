@@ -49,7 +49,8 @@ def tail(
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--max", min=1, help="Stop after so many events.", show_default=False)
+        int | None,
+        typer.Option("--max", min=1, metavar="N", help="Stop after so many events.", show_default=False),
     ] = None,
     url: Url = None,
 ) -> None:

@@ -25,7 +25,7 @@ from app.cli.options import (
 topic = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Create, list and change topics.")
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", show_default=False)]
-Description = Annotated[str | None, typer.Option(help="What the topic is for.")]
+Description = Annotated[str | None, typer.Option(metavar="TEXT", help="What the topic is for.")]
 SEGMENT = "Events per storage segment."
 IDEMPOTENCY = "How long idempotency keys are remembered."
 RETENTION = "Older events go once no group needs them."
@@ -50,11 +50,11 @@ _FIELDS = (
 def create(
     context: typer.Context,
     name: Name,
-    partitions: Annotated[int, typer.Option(help="1 to 256; fixed from then on.")] = 1,
+    partitions: Annotated[int, typer.Option(metavar="N", help="1 to 256; fixed from then on.")] = 1,
     queue: Annotated[bool, typer.Option("--queue", help="One group, default, which keeps no order.")] = False,
     description: Description = None,
-    segment_events: Annotated[int | None, setting(SEGMENT, "1000000")] = None,
-    idempotency_seconds: Annotated[int | None, setting(IDEMPOTENCY, "86400")] = None,
+    segment_events: Annotated[int | None, setting(SEGMENT, "1000000", "N")] = None,
+    idempotency_seconds: Annotated[int | None, setting(IDEMPOTENCY, "86400", "SECONDS")] = None,
     retention_seconds: Annotated[str | None, setting(RETENTION, "none", SECONDS)] = None,
     max_retention_seconds: Annotated[str | None, setting(MAX_RETENTION, "none", SECONDS)] = None,
     max_bytes: Annotated[str | None, setting(MAX_BYTES, "none", BYTES)] = None,
@@ -121,8 +121,8 @@ def alter(
     context: typer.Context,
     name: Name,
     description: Description = None,
-    segment_events: Annotated[int | None, setting(SEGMENT)] = None,
-    idempotency_seconds: Annotated[int | None, setting(IDEMPOTENCY)] = None,
+    segment_events: Annotated[int | None, setting(SEGMENT, metavar="N")] = None,
+    idempotency_seconds: Annotated[int | None, setting(IDEMPOTENCY, metavar="SECONDS")] = None,
     retention_seconds: Annotated[str | None, setting(RETENTION, metavar=SECONDS)] = None,
     max_retention_seconds: Annotated[str | None, setting(MAX_RETENTION, metavar=SECONDS)] = None,
     max_bytes: Annotated[str | None, setting(MAX_BYTES, metavar=BYTES)] = None,
@@ -148,9 +148,9 @@ def alter(
 def trim(
     context: typer.Context,
     name: Name,
-    before: Annotated[int, typer.Option(help="The first offset to keep.", show_default=False)],
+    before: Annotated[int, typer.Option(metavar="N", help="The first offset to keep.", show_default=False)],
     partition: Annotated[
-        int | None, typer.Option(help="Needed when the topic has several.", show_default=False)
+        int | None, typer.Option(metavar="N", help="Needed when the topic has several.", show_default=False)
     ] = None,
     as_json: Json = False,
     url: Url = None,

@@ -3,18 +3,22 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from typer.main import get_command
 
 from app import __version__
 from app.cli.client import AsyncClient, Client, problem_of
 from app.cli.failures import Unreachable
+from app.cli.root import app
 from tests.cli.test_cli_key import COMMANDS
 from tests.conftest import StartService
 from tests.support.certificates import make_authority, make_certificate
@@ -485,6 +489,20 @@ async def test_the_version_and_every_help_text_come_without_a_server(warm_cli: W
         assert (result.code, result.err) == (0, "")
         assert b"Usage: gapless " + command.encode() in result.out
     assert (await warm_cli("nonsense")).code == 2
+
+
+async def test_every_option_says_what_it_takes_and_not_of_which_type_it_is(warm_cli: WarmCli) -> None:
+    paths = list(_command_paths(get_command(app)))
+    assert len(paths) > 30
+    typed = re.compile(r"--[a-z-]+ <(?:str|int|float|list)\b[^>]*>")
+    for path in paths:
+        assert typed.findall((await warm_cli(*path, "--help")).out.decode()) == [], path
+
+
+def _command_paths(command: Any, *names: str) -> Iterator[tuple[str, ...]]:
+    yield names
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _command_paths(below, *names, name)
 
 
 async def test_a_terminal_of_80_columns_shows_whole_what_each_command_is_for(warm_cli: WarmCli) -> None:
