@@ -203,7 +203,10 @@ def _existing(data: str) -> Path | None:
 
 def _fault(data: str) -> str | None:
     """Why it is not JSON, as the service says it; None if it is."""
-    document = data.encode()
+    try:
+        document = data.encode()
+    except UnicodeEncodeError:
+        return "The data is not UTF-8."
     try:
         msgspec.json.decode(document, type=msgspec.Raw)
     except RecursionError:

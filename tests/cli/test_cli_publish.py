@@ -113,8 +113,9 @@ async def test_what_makes_no_sense_is_a_usage_error(
         (' "a" b', "Not JSON at line 1, column 6: the JSON text is over, but more follows."),
         ("{", "The JSON text ends too early."),
         ("[" * 100_000, "The JSON text is nested too deeply."),
+        ('{"a":"\udcff"}', "The data is not UTF-8."),
     ],
-    ids=["comma", "second line", "text", "end", "depth"],
+    ids=["comma", "second line", "text", "end", "depth", "bytes"],
 )
 async def test_what_begins_as_json_is_told_where_it_is_none_and_not_looked_for_as_a_file(
     url: str, data: str, said: str, warm_cli: WarmCli
