@@ -1,11 +1,11 @@
 """What the JSON decoder says against a text, in words that stay when the decoder's own change."""
 
 import re
+from string import ascii_lowercase
 from typing import NamedTuple
 
 _MALFORMED = re.compile(r"JSON is malformed: (.*) \(byte ([0-9]+)\)")
-_LAST_WORD = re.compile(rb"[a-z]+(?=[\s\]}]+\Z)")
-_LAST_BYTES = 16
+_LETTERS = ascii_lowercase.encode()
 _NAME = "a name in double quotes must stand there"
 _ESCAPE = "JSON has no such escape"
 _MORE = "trailing characters"
@@ -55,9 +55,10 @@ def fault_of(document: bytes, said: str, of: str = "") -> SyntaxFault:
 
 def _word_at_the_end(document: bytes) -> int | None:
     """Where one stands that is none of JSON's: the decoder waits for the rest of the one it takes it for."""
-    found = _LAST_WORD.search(document, max(0, len(document) - _LAST_BYTES))
+    text = document.rstrip(b" \t\r\n]}")
+    start = len(text.rstrip(_LETTERS))
     quotes = document.replace(b"\\\\", b"").replace(b'\\"', b"").count(b'"')
-    return None if found is None or quotes % 2 else found.start()
+    return None if quotes % 2 or len(text) in (start, len(document)) else start
 
 
 def _place(document: bytes, position: int) -> str:
