@@ -17,6 +17,7 @@ from app.db.keys import KeyStore
 from app.db.pool import Pool
 from tests.cli.test_cli_serve import Served
 from tests.conftest import StartService
+from tests.support import listener
 from tests.support.access import GUARDED, Keys
 from tests.support.cli import GAPLESS, environment
 from tests.support.service import ThreadService
@@ -206,8 +207,7 @@ class Guard:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        await self._server.wait_closed()
+        await listener.close(self._server)
 
     @property
     def tokens(self) -> list[str | None]:

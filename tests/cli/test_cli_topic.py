@@ -21,6 +21,7 @@ from app.cli.failures import Unreachable
 from app.cli.root import app
 from tests.cli.test_cli_key import COMMANDS
 from tests.conftest import StartService
+from tests.support import listener
 from tests.support.certificates import make_authority, make_certificate
 from tests.support.cli import GAPLESS, environment
 from tests.support.http_group import create_group
@@ -53,8 +54,8 @@ async def answering(said: bytes, tls: ssl.SSLContext | None = None) -> AsyncIter
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
+    yield server.sockets[0].getsockname()[1]
+    await listener.close(server)
 
 
 MORE_COMMANDS = (

@@ -17,7 +17,7 @@ import pytest
 
 from app.settings import MIB
 from tests.conftest import StartProcess, StartService
-from tests.support import caddy, nginx
+from tests.support import caddy, listener, nginx
 from tests.support.ambiguous import AMBIGUOUS, POST, SMUGGLED
 from tests.support.api import Api, Place, api_of, insist_on_order, offset
 from tests.support.databases import as_service
@@ -481,7 +481,7 @@ class Upstream:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
+        await listener.close(self._server)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

@@ -17,6 +17,8 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from tests.support import listener
+
 ISSUER = "https://issuer.example"
 AUDIENCE = "gapless"
 
@@ -113,8 +115,7 @@ class Issuer:
 
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
-        self._server.close()
-        await self._server.wait_closed()
+        await listener.close(self._server)
 
     @property
     def url(self) -> str:

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from tests.support import listener
+
 CHUNK_BYTES = 65536
 
 
@@ -54,7 +56,7 @@ class FaultProxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._server is not None:
-            self._server.close()
+            await listener.close(self._server)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.support import listener
 from tests.support.ports import free_port
 from tests.support.proxy import FaultProxy, Target
 from tests.support.wait import PATIENCE_SECONDS
@@ -24,7 +25,7 @@ async def proxy() -> AsyncIterator[FaultProxy]:
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     async with FaultProxy(Target(port=server.sockets[0].getsockname()[1])) as proxy:
         yield proxy
-    server.close()
+    await listener.close(server)
 
 
 async def dial(proxy: FaultProxy) -> Streams:
