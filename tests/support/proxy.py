@@ -55,6 +55,8 @@ class FaultProxy:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # Whose handler has not begun is in none of the tasks.
+        self.refuse()
         if self._server is not None:
             await listener.close(self._server)
         for task in list(self._tasks):

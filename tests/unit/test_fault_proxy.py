@@ -1,6 +1,7 @@
 """The tests' proxy does to connections what it says."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -102,3 +103,16 @@ async def test_a_target_that_is_gone_resets_the_client() -> None:
         with pytest.raises(ConnectionResetError):
             await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
         writer.close()
+
+
+async def test_whoever_comes_in_the_turn_in_which_it_ends_is_refused(proxy: FaultProxy) -> None:
+    async with FaultProxy(Target(port=proxy.port)) as ending:
+        client = socket.create_connection(("127.0.0.1", ending.port))
+        # Of these turns of the loop the second accepts.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    with client:
+        client.setblocking(False)
+        answer = asyncio.get_running_loop().sock_recv(client, 1)
+        with pytest.raises(ConnectionResetError):
+            await asyncio.wait_for(answer, PATIENCE_SECONDS)
