@@ -14,7 +14,8 @@ FAST: Mapping[str, str] = {
     "fsync": "off",
     "full_page_writes": "off",
     "max_connections": "300",
-    "autovacuum_naptime": "1h",
+    # Where it comes, plans and what statements touch are others afterwards.
+    "autovacuum": "off",
     "max_prepared_transactions": "10",
 }
 TEMPLATE = "gapless_template"
