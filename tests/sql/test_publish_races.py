@@ -208,12 +208,15 @@ async def test_s72_a_replay_waits_for_the_standby_that_the_publish_has_not_reach
     """Or it answers for events that a failover to that standby would lose."""
     with EmbeddedServer(tmp_path, postgres_bin, {"fsync": "off"}) as server:
         await migrate(server.dsn)
+        owner = await asyncpg.connect(server.dsn)
+        await create_topic(owner)
+        await stage_chunk(owner, "1")
+        await owner.close()
+    # From its start: a server that is told so while it runs waits for the standby only some time later.
+    standby = {"fsync": "off", "synchronous_standby_names": "away"}
+    with EmbeddedServer(tmp_path, postgres_bin, standby) as server:
         observer = await asyncpg.connect(server.dsn)
         publisher = await asyncpg.connect(server.dsn, server_settings={"application_name": "publisher"})
-        await create_topic(observer)
-        await stage_chunk(observer, "1")
-        await observer.execute("alter system set synchronous_standby_names = 'away'")
-        await observer.execute("select pg_reload_conf()")
         waiting = (
             "select pid from pg_stat_activity where application_name = 'publisher' and wait_event = 'SyncRep'"
         )
