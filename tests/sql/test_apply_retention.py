@@ -391,8 +391,9 @@ async def test_logs_with_nothing_to_do_hold_up_nobody_who_waits_for_the_retentio
 
 
 async def test_a_log_that_fails_keeps_none_after_it_from_being_looked_at(
-    connection: asyncpg.Connection,
+    connection: asyncpg.Connection, clock: Clock
 ) -> None:
+    """By a slow clock, as a call has a second only."""
     broken = await create_kept(connection, "broken", max_bytes=10)
     await create_kept(connection, "sound", max_bytes=10)
     for topic in ("broken", "sound"):
@@ -484,8 +485,9 @@ async def test_an_old_snapshot_is_refused(connection: asyncpg.Connection) -> Non
 
 
 async def test_a_log_that_is_being_trimmed_holds_up_no_other(
-    connection: asyncpg.Connection, connect: Connect
+    connection: asyncpg.Connection, connect: Connect, clock: Clock
 ) -> None:
+    """By a slow clock, as a call has a second only."""
     for topic in ("busy", "free"):
         await create_kept(connection, topic, retention_seconds=0)
         await publish_many(connection, 10, topic=topic)

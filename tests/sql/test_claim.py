@@ -221,7 +221,7 @@ async def test_one_key_in_trouble_parks_ten_thousand_events_and_no_more(
     connection: asyncpg.Connection,
 ) -> None:
     await create_topic(connection)
-    await create_group(connection, ordering="key")
+    await create_group(connection, ordering="key", lease_seconds=3600)
     await publish_many(connection, 1, keys=["k"])
     held = await claim(connection, "a")
     for _ in range(3):
@@ -248,7 +248,7 @@ async def quickest_in_vain(connection: asyncpg.Connection, member: str = "m") ->
 
 async def test_a_key_in_trouble_costs_the_claims_of_others_little(connection: asyncpg.Connection) -> None:
     await create_topic(connection)
-    await create_group(connection, ordering="key")
+    await create_group(connection, ordering="key", lease_seconds=3600)
     await publish_many(connection, 1, keys=["k"])
     await claim(connection, "a")
     await publish_many(connection, 9000, keys=["k"] * 9000)

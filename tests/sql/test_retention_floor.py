@@ -120,7 +120,7 @@ async def test_s43_an_event_is_removable_exactly_when_every_group_is_past_it(
     open_: dict[str, list[str]] = {group: [] for group in groups}
     done: dict[str, set[int]] = {group: set() for group in groups}
     for group in groups:
-        await create_group(connection, group, ordering="none")
+        await create_group(connection, group, ordering="none", lease_seconds=3600)
     for _ in range(120):
         group = chance.choice(groups)
         if open_[group] and chance.random() < 0.5:
