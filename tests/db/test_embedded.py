@@ -21,7 +21,7 @@ from app.db.embedded import EmbeddedServer
 from app.errors import EmbeddedServerFailed
 from tests.support.ports import free_port
 from tests.support.processes import is_alive
-from tests.support.wait import shared, until
+from tests.support.wait import shared, until, until_within
 
 SERVE_AGAIN_SECONDS = 5.0
 
@@ -129,7 +129,7 @@ async def test_supervise_brings_a_killed_server_back(data_dir: Path, postgres_bi
             await insert(server, number)
             assert server.pid is not None
             os.kill(server.pid, signal.SIGKILL)
-            await until(lambda: len(restarts) > number, shared(SERVE_AGAIN_SECONDS))  # noqa: B023
+            await until_within(lambda: len(restarts) > number, SERVE_AGAIN_SECONDS)  # noqa: B023
             assert await kept(server) == list(range(number + 1))
         watch.cancel()
 
@@ -217,7 +217,7 @@ async def test_the_server_ends_when_its_parent_is_killed(data_dir: Path, postgre
         pid = int(await asyncio.to_thread(parent.stdout.readline))
         assert is_alive(pid)
         parent.kill()
-    await until(lambda: not is_alive(pid), shared(SERVE_AGAIN_SECONDS))
+    await until_within(lambda: not is_alive(pid), SERVE_AGAIN_SECONDS)
     with EmbeddedServer(data_dir, postgres_bin) as server:
         await insert(server, 1)
 

@@ -23,7 +23,7 @@ from app.errors import DatabaseUnavailable, KeyConflict, KeyNotFound, Unauthoriz
 from app.settings import Settings
 from tests.support.clock import Clock, SlowClock
 from tests.support.ticking import Ticking
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 
 @pytest.fixture
@@ -281,7 +281,7 @@ async def test_while_the_database_is_away_who_was_known_is_known_still(
     own_server: EmbeddedServer, ticking: Ticking
 ) -> None:
     await migrate(own_server.dsn)
-    settings = Settings(database_url=own_server.dsn, authentication="on", acquire_seconds=1)
+    settings = Settings(database_url=own_server.dsn, authentication="on", acquire_seconds=PATIENCE_SECONDS)
     pool = await Pool.open(own_server.dsn, settings)
     keys = KeyStore(pool)
     known, late = (Authenticator(keys, settings, now=ticking.now, pause=ticking.pause) for _ in range(2))

@@ -19,7 +19,7 @@ from app.errors import DatabaseUnavailable, MigrationFailed, SchemaOutdated, Uns
 from tests.support.databases import Databases, database_name
 from tests.support.log import refused
 from tests.support.traps import lay_traps
-from tests.support.wait import until_blocked
+from tests.support.wait import PATIENCE_SECONDS, until_blocked
 
 # What a database holds, but for the times at which it was migrated.
 CATALOG = """
@@ -362,6 +362,7 @@ async def test_nobody_waits_behind_a_migration_that_waits(
     empty_dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.db.migrate.TABLE_LOCK_PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr("app.db.migrate.TABLE_LOCK_SECONDS", PATIENCE_SECONDS)
     await migrate(empty_dsn)
     add_migration(folder, "alter table gapless.topic add column extra integer;")
     async with connected(empty_dsn) as holder, connected(empty_dsn) as publisher:

@@ -23,9 +23,11 @@ from tests.support.databases import FAST
 from tests.support.http_group import create_group
 from tests.support.log import create_topic, publish
 from tests.support.service import ProcessService
+from tests.support.wait import PATIENCE_SECONDS
 
 ROLES = Path(__file__).resolve().parents[2] / "docker" / "roles.sql"
 DATABASE = "shop"
+PATIENT = Settings(acquire_seconds=PATIENCE_SECONDS)
 
 DENIED = {
     "the owner's role": "set role gapless_owner",
@@ -226,7 +228,7 @@ async def test_a_role_without_the_grant_is_told_what_to_do(server: EmbeddedServe
     admin = await asyncpg.connect(server.dsn_of(DATABASE))
     await admin.execute(f"create role newcomer login; grant connect on database {DATABASE} to newcomer")
     await admin.close()
-    pool = await Pool.open(dsn_of(server, "newcomer"), Settings())
+    pool = await Pool.open(dsn_of(server, "newcomer"), PATIENT)
     with pytest.raises(SchemaOutdated, match="member of gapless_admin"):
         await check_schema(pool)
     await pool.close()
@@ -235,7 +237,7 @@ async def test_a_role_without_the_grant_is_told_what_to_do(server: EmbeddedServe
 async def test_a_membership_that_gapless_admin_lacks_is_named(server: EmbeddedServer) -> None:
     """As where the roles were made by hand and whoever migrates may not grant one to another."""
     admin = await asyncpg.connect(server.dsn_of(DATABASE))
-    pool = await Pool.open(dsn_of(server, "gapless_service"), Settings())
+    pool = await Pool.open(dsn_of(server, "gapless_service"), PATIENT)
     assert await check_rights(pool, own=False) is None
     await admin.execute("revoke gapless_publisher from gapless_admin")
     with pytest.raises(NotReady, match="grant gapless_publisher to gapless_admin"):

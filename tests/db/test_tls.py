@@ -20,8 +20,9 @@ from tests.support.certificates import make_authority, make_certificate
 from tests.support.databases import FAST
 from tests.support.ports import free_port
 from tests.support.service import ProcessService
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
+PATIENT = Settings(acquire_seconds=PATIENCE_SECONDS)
 HOST = "localhost"
 """Whom the certificate is for; 127.0.0.1 leads there too, and is somebody else."""
 ONLY_TLS = "local all all trust\nhostssl all all 127.0.0.1/32 trust\nhostssl all all ::1/128 trust\n"
@@ -102,16 +103,16 @@ async def test_36_every_connection_of_the_service_is_verified_and_encrypted(secu
 
 async def test_36_a_wrong_host_name_is_refused(secured: Secured) -> None:
     with pytest.raises(DatabaseUnavailable, match="certificate"):
-        await Pool.open(secured.dsn("127.0.0.1"), Settings())
+        await Pool.open(secured.dsn("127.0.0.1"), PATIENT)
     with pytest.raises(DatabaseUnavailable, match="certificate"):
         await migrate(secured.dsn("127.0.0.1"))
 
 
 async def test_36_a_certificate_of_somebody_else_is_refused(secured: Secured) -> None:
     with pytest.raises(DatabaseUnavailable, match="certificate"):
-        await Pool.open(secured.dsn(authority=secured.stranger), Settings())
+        await Pool.open(secured.dsn(authority=secured.stranger), PATIENT)
 
 
 async def test_36_a_server_that_wants_tls_refuses_a_plain_connection(secured: Secured) -> None:
     with pytest.raises(DatabaseUnavailable, match="no encryption"):
-        await Pool.open(f"postgresql://postgres@{HOST}:{secured.port}/postgres?sslmode=disable", Settings())
+        await Pool.open(f"postgresql://postgres@{HOST}:{secured.port}/postgres?sslmode=disable", PATIENT)
