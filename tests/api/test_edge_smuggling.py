@@ -14,7 +14,7 @@ from tests.conftest import StartService
 from tests.support.access import Keys, bearer
 from tests.support.raw import until_read
 from tests.support.service import ThreadService
-from tests.support.wait import PATIENCE_SECONDS
+from tests.support.wait import PATIENCE_SECONDS, until
 
 EVENT = b'{"events":[{"data":1}]}'
 EVENTS = "/v1/topics/orders/events"
@@ -153,7 +153,7 @@ async def test_what_is_wrong_with_the_next_request_is_no_answer_to_this_one(
     async with wired(service) as wire:
         poll = f"GET {EVENTS}?from=latest&wait=25 HTTP/1.1\r\nHost: localhost\r\n"
         await wire.send(f"{poll}Authorization: Bearer {admin}\r\n\r\n".encode())
-        await wire.until_read()
+        await until(lambda: service.app.parts.tail.waiting)
         await wire.send(b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n")
         await wire.until_read()
         async with httpx.AsyncClient(base_url=service.base_url, headers=bearer(admin), timeout=30) as client:

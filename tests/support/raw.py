@@ -71,7 +71,19 @@ async def until_left(server_port: int) -> None:
 
 async def until_read(server_port: int, client_port: int) -> None:
     """Wait until the server has taken all that the client at that port sent so far."""
+    # It may not have come yet, and then nothing is unread either.
+    await until(lambda: _has_come(server_port, client_port))
     await until(lambda: Connection(client_port, 0) in connections(server_port))
+
+
+def _has_come(server_port: int, client_port: int) -> bool:
+    """Whether nothing that the client sent is on its way to the server."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ends = (f":{client_port:04X}", f":{server_port:04X}")
+    return any(
+        fields[1].endswith(ends[0]) and fields[2].endswith(ends[1]) and fields[4].startswith("00000000:")
+        for fields in lines
+    )
 
 
 class RawRequest:
