@@ -135,7 +135,8 @@ async def test_room_is_given_back_by_a_body_that_comes_too_slowly(
     service: ThreadService, stack: AsyncExitStack
 ) -> None:
     rude = await begun(service, stack)
-    (connection,) = (one for one in service.server._connections if one._awaited is _Awaited.BODY)
+    connections = tuple(service.server._connections)
+    (connection,) = (one for one in connections if one._awaited is _Awaited.BODY)
     assert service.server.loop is not None
     service.server.loop.call_soon_threadsafe(connection._refuse, 408)
     assert await rude.first_answer() == 408
@@ -190,8 +191,9 @@ async def test_unfinished_lines_that_pause_give_way_where_room_is_scarce(
     paused = []
     for _ in range(3):
         lines = await stack.enter_async_context(Rude(service.port))
-        await lines.send(head({"Transfer-Encoding": "chunked"}, "application/x-ndjson"))
-        await lines.send(chunk(b'{"data":1}\n'))
+        # In one piece: a body that has not begun must not be late.
+        begin = head({"Transfer-Encoding": "chunked"}, "application/x-ndjson")
+        await lines.send(begin + chunk(b'{"data":1}\n'))
         await lines.until_received(b'"events":1')
         await lines.send(chunk(b'{"data":"' + b"x" * MUCH))
         paused.append(lines)

@@ -66,11 +66,12 @@ async def test_requests_behind_one_that_waits_are_taken_a_few_at_a_time_and_all_
 
 async def test_a_head_that_the_service_does_not_read_on_is_not_late(start_service: StartService) -> None:
     """It waits behind others, of which the first waits for longer than a head may take to come."""
-    service = await start_service(header_seconds=1)
+    service = await start_service(header_seconds=2)
     behind = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    async with api_of(service.base_url) as api, Rude(service.port) as rude:
+    async with api_of(service.base_url) as api:
         await api.create()
-        poll = b"GET /v1/topics/t/events?from=latest&wait=2 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    async with Rude(service.port) as rude:
+        poll = b"GET /v1/topics/t/events?from=latest&wait=4 HTTP/1.1\r\nHost: localhost\r\n\r\n"
         sending = asyncio.create_task(rude.send(poll + behind * 8_000))
         async with asyncio.timeout(PATIENCE_SECONDS):
             while rude.received.count(b"HTTP/1.1 200 ") < 8_001:
@@ -90,14 +91,14 @@ async def test_a_byte_that_comes_late_of_a_refused_body_keeps_no_connection_open
     start_service: StartService,
 ) -> None:
     """It comes when the time of the idle connection is over, and before that of the refused body is."""
-    service = await start_service(header_seconds=1)
-    service.server.config.timeout_keep_alive = 1
+    service = await start_service(header_seconds=2)
+    service.server.config.timeout_keep_alive = 2
     async with Rude(service.port) as rude:
         await rude.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert await rude.first_answer() == 200
         await rude.send(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
         await rude.until_received(b"HTTP/1.1 404 ")
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(2.5)
         began = time.monotonic()
         await rude.send(b"x")
         assert await rude.answers_to_end() == [200, 404]

@@ -250,9 +250,9 @@ async def test_behind_a_proxy_lines_that_stop_coming_are_reported_as_far_as_they
     start_service: StartService,
 ) -> None:
     async with hasty(start_service) as (rude, until_stored):
-        await rude.send(PROXIED + LINE)
+        # At once: whoever waited for the first line to be stored might come too late with the second.
+        await rude.send(PROXIED + LINE + b'3\r\n{"d\r\n')
         await until_stored(1)
-        await rude.send(b'3\r\n{"d\r\n')
         await rude.until_received(b"\r\n0\r\n\r\n")
         assert rude.received.startswith(b"HTTP/1.1 200 ")
         assert b'{"lines":[1,1],"events":1,' in rude.received
@@ -264,7 +264,7 @@ async def test_behind_a_proxy_what_cannot_be_read_refuses_no_lines_that_were_sto
     start_service: StartService,
 ) -> None:
     """The connection ends without an answer, which says that the outcome is unknown."""
-    async with hasty(start_service) as (rude, until_stored):
+    async with hasty(start_service, PATIENCE_SECONDS) as (rude, until_stored):
         await rude.send(PROXIED + LINE)
         await until_stored(1)
         await rude.send(b"no size\r\n")
