@@ -79,7 +79,7 @@ SCOPES = {
 @pytest.fixture(scope="module")
 async def world(databases: Databases) -> AsyncIterator[World]:
     dsn = await databases.create()
-    pool = await Pool.open(dsn, Settings(database_url=dsn))
+    pool = await Pool.open(dsn, Settings(database_url=dsn, **PATIENT))
     keys = Keys(pool)
     tokens = {role: await keys.make(role, *scopes) for role, scopes in SCOPES.items()}
     async with AsyncExitStack() as running:

@@ -33,7 +33,7 @@ TICKET_SECONDS = 300
 async def shared(databases: Databases) -> AsyncIterator[Shared]:
     """An admin and nobody, of one service for all tests that change nothing."""
     dsn = await databases.create()
-    pool = await Pool.open(dsn, Settings(database_url=dsn))
+    pool = await Pool.open(dsn, Settings(database_url=dsn, **PATIENT))
     headers = bearer(await Keys(pool).make("admin", "admin"))
     settings = Settings(database_url=dsn, cors_origins=[ALLOWED], **GUARDED, **PATIENT)
     async with AsyncExitStack() as running:
@@ -241,7 +241,7 @@ async def test_35_s85_nothing_that_proves_who_calls_is_ever_told(
 ) -> None:
     """Everything is used, wrongly too; then the log, answers and processes are searched."""
     async with Issuer() as issuer:
-        service = await start_process(**GUARDED, **issuer.settings, access_log=True, workers=2)
+        service = await start_process(**GUARDED, **PATIENT, **issuer.settings, access_log=True, workers=2)
         await until(lambda: len(workers_of(service.pid)) == 2)
         secrets = [await keys.make("admin", "admin"), jwt_token(claims(scope="admin"))]
         said = ""

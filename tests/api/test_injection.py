@@ -25,7 +25,7 @@ from tests.support.effort import effort
 from tests.support.groups import Group, token
 from tests.support.problems import item_problems
 from tests.support.rude import Rude
-from tests.support.service import ThreadService
+from tests.support.service import PATIENT, ThreadService
 from tests.support.wait import quickest, shared
 
 CONTROLS = ["\r", "\n", "\r\n", "\0", "\u0085", "\x1b[2J", "\x7f"]
@@ -311,7 +311,7 @@ async def test_19_a_line_of_the_log_is_one_line_and_commands_no_terminal(
     start_process: StartProcess,
 ) -> None:
     forged = "2026-11-27 ERROR admin logged in"
-    service = await start_process(access_log=True)
+    service = await start_process(access_log=True, **PATIENT)
     async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as http:
         await http.put("/v1/topics/t")
         await http.put("/v1/topics/t/subscriptions/g", json={"start": "earliest"})

@@ -338,7 +338,11 @@ async def test_an_old_transaction_of_somebody_else_shows_and_the_service_stays_r
     await other.execute("begin isolation level repeatable read; select 1")
     await clock.move(timedelta(minutes=11))
     assert (await scrape(fresh.client)).value("oldest_xmin_age_seconds") >= 600
-    assert (await fresh.client.get("/readyz")).status_code == 200
+
+    async def ready() -> bool:
+        return (await fresh.client.get("/readyz")).status_code == 200
+
+    await until(ready)
     await fresh.publish(1)
 
 

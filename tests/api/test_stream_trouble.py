@@ -15,7 +15,7 @@ from tests.conftest import StartService
 from tests.support.api import Api, api_of, offset
 from tests.support.databases import FAST
 from tests.support.problems import problem
-from tests.support.service import ProcessService, ThreadService
+from tests.support.service import PATIENT, ProcessService, ThreadService
 from tests.support.sse import open_stream
 from tests.support.wait import PATIENCE_SECONDS, until
 
@@ -112,7 +112,7 @@ async def test_what_does_not_pass_is_refused_to_browsers_too(api: Api) -> None:
 async def test_a_stream_asked_for_while_the_database_is_away_begins_when_it_is_back(
     server: EmbeddedServer,
 ) -> None:
-    settings = Settings(database_url=server.dsn, retry_milliseconds=200)
+    settings = Settings(database_url=server.dsn, retry_milliseconds=200, **PATIENT)
     async with ThreadService(settings) as service, api_of(service.base_url) as api:
         await api.create()
         await api.publish(1, 2)
@@ -132,7 +132,7 @@ async def test_a_stream_asked_for_while_the_database_is_away_begins_when_it_is_b
 
 async def test_a_restart_of_the_database_costs_streams_that_catch_up_nothing(server: EmbeddedServer) -> None:
     # Browsers of one process that all connect at once take their time to say what they want.
-    patience = {"send_timeout_seconds": 300, "header_seconds": 300}
+    patience = {"send_timeout_seconds": 300, "header_seconds": 300, **PATIENT}
     overrides = {"database_url": server.dsn, "retry_milliseconds": 200, **patience}
     async with ProcessService(overrides) as service, api_of(service.base_url) as api:
         await api.create()
