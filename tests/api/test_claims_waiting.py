@@ -396,7 +396,7 @@ async def test_a_group_that_is_waited_for_from_two_replicas_gets_every_event_onc
             if ack:
                 await group.ack(ack[0])
 
-        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as members:
+        async with asyncio.timeout(4 * PATIENCE_SECONDS), asyncio.TaskGroup() as members:
             for number in range(6):
                 members.create_task(work(groups[number % 2], f"m{number}"))
             for number in range(200):

@@ -76,7 +76,7 @@ async def test_s34_groups_keys_and_metrics_work_in_every_connection_mode(web: ht
     assert (await group.post("dead-letters/redrive"))["redriven"] == 1
     found: list[int] = []
     while found[-1:] != [8]:
-        claim = await group.claim(ack=[lease] if found else None, wait=5)
+        claim = await group.claim(ack=[lease] if found else None, wait=25)
         lease = token(claim)
         found += offsets(claim)
     assert sorted(found) == [3, 4, 5, 6, 7, 8]

@@ -83,7 +83,7 @@ async def test_s06_an_ack_whose_client_left_counts_for_all_events_of_the_lease_o
     insist(await client.put(TOPIC))
     group = await Group(client, TOPIC).create(ordering="none", max_in_flight=leases * EVENTS)
     await publish_many(connection, leases * EVENTS)
-    tokens = [token(await group.claim(max_events=EVENTS)) for _ in range(leases)]
+    tokens = [token(await group.claim(max_events=EVENTS, lease_seconds=3600)) for _ in range(leases)]
     dice = random.Random(6)
 
     async def ack_and_leave(lease: str) -> None:

@@ -315,7 +315,7 @@ async def test_a_stream_behind_a_pooler_keeps_leases_that_another_replica_has_ma
         follow(Group(client, TOPIC)) as stream,
     ):
         await at_rest(pooled)
-        insist(await group.raw("PATCH", json={"lease_seconds": 6}))
+        insist(await group.raw("PATCH", json={"lease_seconds": 12}))
         await publish(web, TOPIC, 1)
         lease, _ = await next_lease(stream)
         await until(partial(extended, group, lease, timedelta(seconds=1)))

@@ -73,7 +73,7 @@ async def test_acks_into_a_locked_partition_leave_connections_to_the_others(
     group = await Group(web, TOPIC, "g").create(ordering="none")
     await web.put("/v1/topics/other")
     await publish(web, TOPIC, *range(MANY + 1))
-    leases = [token(await group.claim(max_events=1)) for _ in range(MANY)]
+    leases = [token(await group.claim(max_events=1, lease_seconds=3600)) for _ in range(MANY)]
 
     def ack(lease: str) -> Awaitable[httpx.Response]:
         if way == "claim":
