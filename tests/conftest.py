@@ -224,5 +224,7 @@ async def start_process(dsn: str) -> AsyncIterator[StartProcess]:
 
 @pytest.fixture
 async def client(service: ThreadService) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
+    # Of many requests at once those that have no connection yet wait for as long as the others take.
+    timeout = httpx.Timeout(PATIENCE_SECONDS, pool=None)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=timeout) as client:
         yield client

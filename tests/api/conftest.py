@@ -10,6 +10,7 @@ from app.settings import Settings
 from tests.support.api import Api, api_of
 from tests.support.databases import Databases, as_service
 from tests.support.service import PATIENT, ThreadService
+from tests.support.wait import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -32,7 +33,8 @@ async def shared_service(databases: Databases) -> AsyncIterator[ThreadService]:
 
 @pytest.fixture
 async def http(shared_service: ThreadService) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=shared_service.base_url, timeout=30) as client:
+    timeout = httpx.Timeout(PATIENCE_SECONDS, pool=None)
+    async with httpx.AsyncClient(base_url=shared_service.base_url, timeout=timeout) as client:
         yield client
 
 

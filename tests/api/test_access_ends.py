@@ -201,7 +201,7 @@ async def test_s21_a_stream_ends_when_its_jwt_expires(
 async def test_a_jwt_that_outlasts_everybody_tells_when_it_ends(start_guarded: StartService) -> None:
     async with Issuer() as issuer:
         service = await start_guarded(**issuer.settings)
-        async with httpx.AsyncClient(base_url=service.base_url) as client:
+        async with httpx.AsyncClient(base_url=service.base_url, timeout=30) as client:
             headers = bearer(jwt_token(claims(exp=MAX_TIME - 1)))
             answer = await client.get("/v1/session", headers=headers)
             assert answer.status_code == 200, answer.text

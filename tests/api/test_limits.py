@@ -22,7 +22,7 @@ from tests.support.effort import effort
 from tests.support.groups import Group
 from tests.support.problems import problem
 from tests.support.rude import Rude
-from tests.support.service import ThreadService
+from tests.support.service import PATIENT, ThreadService
 from tests.support.sse import SseClient, open_stream
 from tests.support.ticking import Ticking
 from tests.support.wait import PATIENCE_SECONDS, shared, until
@@ -160,7 +160,10 @@ async def test_27_an_address_is_limited_only_where_that_is_set_and_believed_only
     start_process: StartProcess, stack: AsyncExitStack
 ) -> None:
     service = await start_process(
-        max_streams_per_address=2, forwarded_allow_ips="127.0.0.1,10.0.0.0/8", ping_seconds=1
+        max_streams_per_address=2,
+        forwarded_allow_ips="127.0.0.1,10.0.0.0/8",
+        ping_seconds=1,
+        **PATIENT,
     )
     async with api_of(service.base_url) as api:
         await api.create()
@@ -183,7 +186,7 @@ async def test_27_an_address_is_limited_only_where_that_is_set_and_believed_only
 async def test_27_without_proxies_what_a_client_says_of_its_address_is_not_believed(
     start_process: StartProcess, stack: AsyncExitStack
 ) -> None:
-    service = await start_process(max_streams_per_address=1)
+    service = await start_process(max_streams_per_address=1, **PATIENT)
     async with api_of(service.base_url) as api:
         await api.create()
         await stack.enter_async_context(open_stream(service.base_url + STREAM))
@@ -216,7 +219,8 @@ async def test_28_one_caller_at_its_limit_costs_another_nothing(start_limited: S
     """Counted, not timed: what is refused asks the database nothing, and whoever is below loses no call."""
     service, a, b = await start_limited(publish_events_per_second=10, burst_seconds=2)
     rated(service)
-    async with httpx.AsyncClient(base_url=service.base_url, timeout=60) as client:
+    timeout = httpx.Timeout(PATIENCE_SECONDS, pool=None)
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=timeout) as client:
         commits = service.app.parts.commits
         asked: list[str] = []
         publish = commits.publish
@@ -300,7 +304,7 @@ async def test_28_one_caller_at_its_limit_leaves_the_p99_of_another_as_it_was(
     start_process: StartProcess, keys: Keys
 ) -> None:
     """Timed, in turns so short that whoever else uses the machine disturbs both kinds alike."""
-    service = await start_process(**GUARDED, publish_events_per_second=RATE, burst_seconds=1)
+    service = await start_process(**GUARDED, **PATIENT, publish_events_per_second=RATE, burst_seconds=1)
     a, b = [bearer(await keys.make(name, "admin")) for name in "ab"]
     async with httpx.AsyncClient(base_url=service.base_url, headers=b, timeout=30) as client:
         for topic in ("t", "u"):

@@ -71,7 +71,8 @@ class Api:
 
 @asynccontextmanager
 async def api_of(base_url: str) -> AsyncIterator[Api]:
-    async with httpx.AsyncClient(base_url=base_url, timeout=PATIENCE_SECONDS) as client:
+    timeout = httpx.Timeout(PATIENCE_SECONDS, pool=None)
+    async with httpx.AsyncClient(base_url=base_url, timeout=timeout) as client:
         yield Api(base_url, client)
 
 
