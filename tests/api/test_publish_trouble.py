@@ -111,6 +111,7 @@ async def test_s35_clients_that_leave_early_leak_no_connection(start_service: St
                 )
             )
         pool = service.app.parts.store._pool._pool
+        await until_left(service.port)
         await until(lambda: pool.get_idle_size() == pool.get_size())
         started = time.monotonic()
         await api.publish("last")
