@@ -145,7 +145,7 @@ async def test_without_a_lock_timeout_a_locked_log_delays_no_other(
 ) -> None:
     """Behind a pooler a lock is waited for until the tail itself gives up."""
     monkeypatch.setattr(tail, "READ_SECONDS", 1.0)
-    settings = Settings(database_url=dsn, pooled=True, poll_seconds=0.1)
+    settings = Settings(database_url=dsn, pooled=True, poll_seconds=0.1, acquire_seconds=PATIENCE_SECONDS)
     topic_id = await begun_topic(connection, "locked")
     pool = await Pool.open(dsn, settings)
     async with running(Live(pool, settings)) as live, followed(live, connection) as (locked, free):
@@ -164,7 +164,7 @@ async def test_a_stream_that_catches_up_with_a_locked_log_gets_pings_and_events_
 ) -> None:
     """Behind a pooler, where it waits for the lock as long as that is held."""
     monkeypatch.setattr(tail, "READ_SECONDS", 1.0)
-    settings = Settings(database_url=dsn, pooled=True, poll_seconds=0.1)
+    settings = Settings(database_url=dsn, pooled=True, poll_seconds=0.1, acquire_seconds=PATIENCE_SECONDS)
     topic_id = await begun_topic(connection, "locked")
     await create_topic(connection, "free")
     pool = await Pool.open(dsn, settings)

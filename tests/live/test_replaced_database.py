@@ -19,7 +19,7 @@ from tests.support.databases import Databases, database_name
 from tests.support.group_calls import create_group
 from tests.support.log import create_topic, publish, value
 from tests.support.reads import counted_reads
-from tests.support.wait import PATIENCE_SECONDS
+from tests.support.wait import PATIENCE_SECONDS, until
 
 OPTIONS = ClaimOptions(member="m", max_events=10, max_bytes=1_000_000)
 
@@ -69,9 +69,15 @@ async def take_place(server: EmbeddedServer, of: str, new: str) -> None:
     admin = await asyncpg.connect(server.dsn)
     was, becomes = database_name(of), database_name(new)
     await admin.execute(f"alter database {was} allow_connections false")
-    await admin.execute(
-        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = any($1)", [was, becomes]
-    )
+
+    async def nobody_is_left() -> bool:
+        await admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = any($1)", [was, becomes]
+        )
+        query = "select not exists (select from pg_stat_activity where datname = any($1))"
+        return bool(await admin.fetchval(query, [was, becomes]))
+
+    await until(nobody_is_left)
     await admin.execute(f"alter database {was} rename to leaving")
     await admin.execute(f"alter database {becomes} rename to {was}")
     await admin.execute(f"alter database leaving rename to {becomes}")
@@ -160,7 +166,7 @@ async def test_a_claim_after_a_failover_behind_a_pooler_is_answered_the_events_t
 
 
 async def test_connections_that_lead_to_the_same_database_forget_nothing(dsn: str) -> None:
-    pool = await Pool.open(dsn, Settings(pool_min=1, pool_max=3))
+    pool = await Pool.open(dsn, Settings(pool_min=1, pool_max=3, acquire_seconds=PATIENCE_SECONDS))
     told: list[None] = []
     pool.on_replaced(lambda: told.append(None))
     async with pool.acquire(), pool.acquire(), pool.acquire():
