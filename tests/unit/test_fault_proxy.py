@@ -23,10 +23,8 @@ async def proxy() -> AsyncIterator[FaultProxy]:
             writer.write(chunk)
         writer.close()
 
-    server = await asyncio.start_server(echo, "127.0.0.1", 0)
-    async with FaultProxy(Target(port=server.sockets[0].getsockname()[1])) as proxy:
+    async with listener.listening(echo) as port, FaultProxy(Target(port=port)) as proxy:
         yield proxy
-    await listener.close(server)
 
 
 async def dial(proxy: FaultProxy) -> Streams:
