@@ -462,9 +462,11 @@ async def test_a_server_without_its_database_for_too_long_is_no_refusal(
         async with ProcessService({"database_url": through}) as service:
             await create(service.base_url)
             options = ["--retry-seconds", "0.5", "--progress"]
+            # Without a prefix the rest would go in as soon as the input pauses.
             process = await start(
-                ["publish", "orders", "-", *options], url=service.base_url, stdin=asyncio.subprocess.PIPE
-            )
+                ["publish", "orders", "-", "--idempotency-prefix", "p", *options],
+                url=service.base_url, stdin=asyncio.subprocess.PIPE,
+            )  # fmt: skip
             assert process.stdin is not None
             process.stdin.write(numbered(1_500))
             await process.stdin.drain()

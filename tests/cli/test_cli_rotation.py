@@ -13,6 +13,7 @@ from tests.cli.test_cli_tail import line, said
 from tests.conftest import StartService
 from tests.support.access import Keys, bearer
 from tests.support.cli import start
+from tests.support.clock import SlowClock
 from tests.support.http_group import create_group
 from tests.support.lines import waiting
 from tests.support.service import ThreadService
@@ -95,6 +96,7 @@ async def test_a_consumer_keeps_its_lease_and_goes_on_under_each_new_key(
     guarded: ThreadService,
     admin: httpx.AsyncClient,
     connection: asyncpg.Connection,
+    slow_clock: SlowClock,
     token_file: TokenFile,
     tmp_path: Path,
 ) -> None:
