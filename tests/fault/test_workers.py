@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -261,8 +262,14 @@ async def test_a_postgresql_of_ones_own_serves_both_and_survives_either(embedded
         await embedded.replaced(pid)
     await embedded.service.until_ready()
     async with api_of(embedded.service.base_url) as api:
-        ready = (await api.client.get("/readyz")).json()
-        assert (ready["checks"]["disk"], ready["warnings"]) == ("ok", {})
+
+        async def ready() -> Any:
+            """That of the one worker is not that of the other."""
+            answer = await api.client.get("/readyz")
+            return answer.json() if answer.is_success else None
+
+        found = await until(ready)
+        assert (found["checks"]["disk"], found["warnings"]) == ("ok", {})
         assert await api.publish(2) == [2]
     pids = embedded.workers
     assert await embedded.service.terminate() == 0
