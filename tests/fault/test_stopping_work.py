@@ -85,12 +85,18 @@ async def test_s05_a_publish_that_is_in_the_database_is_waited_for(
 ) -> None:
     holder, observer = await connect("holder"), await connect("observer")
     async with httpx.AsyncClient(base_url=process.base_url, timeout=PATIENCE_SECONDS) as client:
+
+        def publish(number: int) -> asyncio.Task[httpx.Response]:
+            return asyncio.create_task(client.post(f"{TOPIC}/events", json={"events": [{"data": number}]}))
+
+        async def others_queue() -> bool:
+            return (await scrape(client)).value("publish_queue_events") == 4
+
         async with locked(holder):
-            publishing = [
-                asyncio.create_task(client.post(f"{TOPIC}/events", json={"events": [{"data": number}]}))
-                for number in range(5)
-            ]
+            publishing = [publish(0)]
             await until_blocked(observer, "gapless")
+            publishing += map(publish, range(1, 5))
+            await until(others_queue)
             ending = asyncio.create_task(process.terminate())
             await until(lambda: _refuses(process))
         answers = await asyncio.gather(*publishing)

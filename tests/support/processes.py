@@ -30,7 +30,9 @@ async def stopped(pid: int) -> AsyncIterator[None]:
         yield
     finally:
         for each in pids:
-            os.kill(each, signal.SIGCONT)
+            # A child that had ended may be gone as soon as its parent goes on.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGCONT)
 
 
 def workers_of(pid: int) -> list[int]:

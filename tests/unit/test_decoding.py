@@ -10,7 +10,7 @@ from app.api.drafts import Limits
 from app.api.media_types import Content
 from app.errors import InvalidJson
 from app.model import NewEvent
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 LIMITS = Limits(1024 * 1024, 10_000)
 
@@ -63,7 +63,7 @@ async def test_the_loop_goes_on_while_a_long_body_is_decoded(monkeypatch: pytest
 
     def slow(*_: object) -> list[NewEvent]:
         begun.set()
-        return [NewEvent()] if went_on.wait(5) else []
+        return [NewEvent()] if went_on.wait(PATIENCE_SECONDS) else []
 
     monkeypatch.setattr("app.api.decoding.decode_events", slow)
     decoding = asyncio.create_task(decode(Decoding(), body(LONG_BYTES)))
