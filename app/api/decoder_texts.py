@@ -4,6 +4,13 @@ import re
 from string import ascii_lowercase
 from typing import NamedTuple
 
+from app.api.gate import half_of_a_pair
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+NO_BYTE_ORDER_MARK = "The text begins with a byte order mark; send UTF-8 without it."
+TOO_EARLY = "The JSON text ends too early."
+TOO_EARLY_IN_LINE = "The line ends before the JSON text does."
+
 _MALFORMED = re.compile(r"JSON is malformed: (.*) \(byte ([0-9]+)\)")
 _LETTERS = ascii_lowercase.encode()
 _NAME = "a name in double quotes must stand there"
@@ -35,10 +42,15 @@ class SyntaxFault(NamedTuple):
     """The byte where it shows."""
 
 
-def fault_of(document: bytes, said: str, of: str = "") -> SyntaxFault:
-    """Why a text is not JSON, from what the decoder `said`; `of` tells what it is, if not the whole body."""
+def fault_of(document: bytes, said: str, of: str = "", *, is_line: bool = False) -> SyntaxFault:
+    """Why a text is not JSON, from what the decoder `said`; `of` tells what it is, if not the whole body.
+
+    `is_line`: it is one line of many, and its number is told elsewhere.
+    """
     if not document or document.isspace():
         return SyntaxFault("The JSON text is empty.", None)
+    if document.startswith(BYTE_ORDER_MARK):
+        return SyntaxFault(NO_BYTE_ORDER_MARK, None)
     found = _MALFORMED.fullmatch(said)
     if found is not None:
         # Of what follows the text the decoder has read the first byte already.
@@ -46,11 +58,17 @@ def fault_of(document: bytes, said: str, of: str = "") -> SyntaxFault:
         reason = _REASONS.get(found[1], found[1])
     elif "truncated" not in said:
         return SyntaxFault(f"{said}.", None)
+    elif (half := half_of_a_pair(document)) is not None:
+        position, reason = half, "half of a surrogate pair cannot stand there"
     elif (word := _word_at_the_end(document)) is not None:
         position, reason = word, _REASONS["invalid character"]
     else:
-        return SyntaxFault("The JSON text ends too early.", None)
-    return SyntaxFault(f"Not JSON at {_place(document, position)}{of}: {reason}.", position)
+        return SyntaxFault(TOO_EARLY_IN_LINE if is_line else TOO_EARLY, None)
+    place = f"column {column(document, position)}"
+    if not is_line:
+        line = document.count(b"\n", 0, position) + 1
+        place = f"line {line}, {place}"
+    return SyntaxFault(f"Not JSON at {place}{of}: {reason}.", position)
 
 
 def _word_at_the_end(document: bytes) -> int | None:
@@ -61,9 +79,7 @@ def _word_at_the_end(document: bytes) -> int | None:
     return None if quotes % 2 or len(text) in (start, len(document)) else start
 
 
-def _place(document: bytes, position: int) -> str:
+def column(document: bytes, position: int) -> int:
     """As editors count."""
-    lines = document.count(b"\n", 0, position)
     start = document.rfind(b"\n", 0, position) + 1
-    column = len(document[start:position].decode(errors="replace"))
-    return f"line {lines + 1}, column {column + 1}"
+    return len(document[start:position].decode(errors="replace")) + 1

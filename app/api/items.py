@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from app.api.decoder_texts import SyntaxFault, fault_of
+from app.api.decoder_texts import BYTE_ORDER_MARK, SyntaxFault, fault_of
 from app.api.drafts import Draft, Limits
 from app.api.gate import MAX_DEPTH, flaws, nests_at_most
 from app.api.json_text import escaped, parts, pointer_at
@@ -20,8 +20,6 @@ Fields = dict[str, msgspec.Raw]
 Fill = Callable[[Fields, Draft], None]
 
 MAX_FIELDS = 20 + MAX_HEADERS
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-NO_BYTE_ORDER_MARK = "The text begins with a byte order mark; send UTF-8 without it."
 
 _FIELDS = msgspec.json.Decoder(Fields)
 _STRING = msgspec.json.Decoder(str)
@@ -148,9 +146,8 @@ def check_count(events: int, limits: Limits) -> None:
 
 def syntax_fault(document: bytes, of: str = "") -> SyntaxFault | None:
     """What is wrong with the text; nothing if it is JSON, or too deep for the parser to look at."""
-    if document.startswith(BYTE_ORDER_MARK):
-        return SyntaxFault(NO_BYTE_ORDER_MARK, None)
-    if not nests_at_most(document, MAX_DEPTH + _ENVELOPE):
+    # Of what begins with a byte order mark the parser reads nothing more.
+    if not document.startswith(BYTE_ORDER_MARK) and not nests_at_most(document, MAX_DEPTH + _ENVELOPE):
         return None
     try:
         _ANYTHING.decode(document)

@@ -184,6 +184,7 @@ class Fault(msgspec.Struct):
     index: int | None = None
     code: str = ""
     detail: str = ""
+    pointer: str = ""
 
 
 class Said(msgspec.Struct):

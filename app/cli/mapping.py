@@ -4,7 +4,10 @@ from typing import Any
 
 import msgspec
 
+from app.api.decoder_texts import column, fault_of
 from app.cli.failures import UsageFailure
+
+TOO_DEEP = "The JSON text is nested too deeply."
 
 
 class Refused(Exception):
@@ -41,12 +44,12 @@ class Field:
             if self.optional:
                 return None
             raise Refused(
-                "missing_field", f"there is no field {self.name!r} (write {self.name}? if it may be absent)"
+                "missing_field", f"There is no field {self.name!r}; write {self.name}? if it may be absent."
             )
         if raw[:1] == b'"':
             return msgspec.json.decode(raw, type=str)
         if raw[:1] in b"{[":
-            raise Refused("invalid_field", f"the field {self.name!r} is neither text, number nor boolean")
+            raise Refused("invalid_field", f"The field {self.name!r} is neither text, number nor boolean.")
         return raw.decode()
 
     def _find(self, line: bytes) -> bytes | None:
@@ -87,18 +90,29 @@ class Mapping(msgspec.Struct, frozen=True, kw_only=True):
                 )
             )
         except UnicodeDecodeError as error:
-            raise Refused("invalid_json", f"not UTF-8: byte {error.start + 1} cannot be decoded") from error
+            detail = f"Not UTF-8 at column {column(line, error.start)}."
+            raise Refused("invalid_json", detail) from error
         except RecursionError as error:
-            raise Refused("invalid_json", "nested too deeply") from error
-        except msgspec.MsgspecError as error:
-            raise Refused("invalid_json", str(error)) from error
+            raise Refused("invalid_json", TOO_DEEP) from error
 
     def _data(self, line: bytes) -> bytes:
         text = line.decode()
         if self.text:
             return msgspec.json.encode(text)
-        msgspec.json.decode(line, type=msgspec.Raw)
+        if (fault := json_fault(line, is_line=True)) is not None:
+            raise Refused("invalid_json", fault)
         return line
+
+
+def json_fault(document: bytes, *, is_line: bool = False) -> str | None:
+    """Why it is not JSON, as the service says it; None if it is."""
+    try:
+        msgspec.json.decode(document, type=msgspec.Raw)
+    except RecursionError:
+        return TOO_DEEP
+    except msgspec.MsgspecError as error:
+        return fault_of(document, str(error), is_line=is_line).detail
+    return None
 
 
 def _members(line: bytes) -> dict[str, Any]:

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
-from app.api.decoder_texts import fault_of
 from app.cli.answers import Topic
 from app.cli.client import Client, Retry, topic_path
 from app.cli.failures import Exit, Failure, Problem, UsageFailure
 from app.cli.group import events
 from app.cli.lines import Chunk, Line, Source, chunks, content_digest, lines, open_file, open_stdin
-from app.cli.mapping import Field, Mapping
+from app.cli.mapping import Field, Mapping, json_fault
 from app.cli.options import Json, Url, finite, print_json, say
 from app.cli.progress import Progress, rate
 from app.cli.publisher import OtherContents, Publisher, Refusal
@@ -202,18 +200,10 @@ def _existing(data: str) -> Path | None:
 
 
 def _fault(data: str) -> str | None:
-    """Why it is not JSON, as the service says it; None if it is."""
     try:
-        document = data.encode()
+        return json_fault(data.encode())
     except UnicodeEncodeError:
         return "The data is not UTF-8."
-    try:
-        msgspec.json.decode(document, type=msgspec.Raw)
-    except RecursionError:
-        return "The JSON text is nested too deeply."
-    except msgspec.MsgspecError as error:
-        return fault_of(document, str(error)).detail
-    return None
 
 
 def _reporter(shown: Progress) -> Callable[[Refusal], None]:
@@ -262,7 +252,10 @@ def _publish_all(publisher: Publisher, source: Source, shown: Progress, *, resum
             if resumable
             else "standard input without --idempotency-prefix cannot be resumed"
         )
-        shown.note(f"stopped: everything up to line {tally.last_line} is in; {advice}")
+        if tally.last_line:
+            shown.note(f"stopped: everything up to line {tally.last_line} is in; {advice}")
+        else:
+            shown.note("stopped: nothing was published")
         raise
     finally:
         shown.clear()

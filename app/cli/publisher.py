@@ -145,7 +145,7 @@ class Publisher:
         for line in chunk:
             try:
                 if line.text is None:
-                    raise Refused("event_too_large", "the line is longer than 16 MiB")
+                    raise Refused("event_too_large", "The line is longer than 16 MiB.")
                 yield line.number, self._mapping.event(line.text)
             except Refused as refused:
                 self._refuse(line.number, refused.code, refused.detail)
@@ -171,7 +171,7 @@ class Publisher:
             number = numbers[item["index"]]
             if number not in named:
                 named.add(number)
-                self._refuse(number, item.get("code", problem.code), item.get("detail", problem.detail))
+                self._refuse(number, item.get("code", problem.code), _detail(item, problem))
         if not named and len(numbers) == 1 and problem.status in (400, REQUEST_TOO_LARGE):
             named.add(numbers[0])
             self._refuse(numbers[0], problem.code, problem.detail)
@@ -192,3 +192,10 @@ class Publisher:
             )
         kind = Unreachable if problem.temporary else Failure
         return kind(f"lines {first}-{last}: {problem}")
+
+
+def _detail(item: dict[str, Any], problem: Problem) -> str:
+    """What is wrong, and where in the line, which is the event's data. Attributes are named by the text."""
+    detail: str = item.get("detail", problem.detail)
+    pointer: str = item.get("pointer", "")
+    return f"at {pointer.removeprefix('/data')}: {detail}" if pointer.startswith("/data/") else detail

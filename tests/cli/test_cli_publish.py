@@ -1,11 +1,13 @@
 """`gapless publish`: every line once, in order, with its bytes, whatever is killed in between."""
 
 import asyncio
+import fcntl
 import gzip
 import json
 import os
 import re
 import signal
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -365,6 +367,24 @@ async def test_refused_lines_are_named_and_the_rest_goes_in_once(
     assert sorted(ns(await stored(url))) == sorted(good)
 
 
+async def test_a_refused_line_is_told_by_its_number_and_the_place_in_it(url: str, warm_cli: WarmCli) -> None:
+    await create(url)
+    lines = [b'{"a":1,}', b'{"a":[1,"\\u0000"]}', b'"\\u0000"', b'{"a":"x\\u0007y"}', b'{"b":1}', b'{"a":1}']
+    text = b"\n\n" + b"\n".join(lines)
+    refused = await warm_cli("publish", "orders", "-", "--key", "a?", url=url, stdin=text)
+    assert refused.code == 1
+    assert refused.err.splitlines()[:-1] == [
+        "line 3 refused: Not JSON at column 8: a name in double quotes must follow the ','. (invalid_json)",
+        "line 4 refused: The field 'a' is neither text, number nor boolean. (invalid_field)",
+        "line 5 refused: The text holds U+0000, which cannot be stored. (unstorable_character)",
+        "line 6 refused: key holds U+0007, a control character or noncharacter. (control_character)",
+    ]
+    inside = await warm_cli("publish", "orders", "-", url=url, stdin=lines[1])
+    assert inside.err.splitlines()[0] == (
+        "line 1 refused: at /a/1: The text holds U+0000, which cannot be stored. (unstorable_character)"
+    )
+
+
 async def test_of_many_refused_lines_the_first_are_named_and_the_rest_is_counted(
     url: str, warm_cli: WarmCli
 ) -> None:
@@ -519,3 +539,18 @@ async def test_an_interrupted_publish_says_how_to_go_on(url: str) -> None:
     _, err = await process.communicate()
     assert process.returncode == 130
     assert err == b"stopped: everything up to line 1000 is in; run the same command again to go on\n"
+
+
+async def test_a_publish_that_is_interrupted_before_anything_went_in_says_so(url: str) -> None:
+    await create(url)
+    theirs, ours = os.pipe()
+    try:
+        process = await start(["publish", "orders", "-"], url=url, stdin=theirs)
+        os.write(ours, b"no whole line")
+        await until(lambda: fcntl.ioctl(theirs, termios.FIONREAD, b"\0" * 4) == b"\0" * 4)
+        process.send_signal(signal.SIGINT)
+        _, err = await process.communicate()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (process.returncode, err) == (130, b"stopped: nothing was published\n")

@@ -79,6 +79,40 @@ def test_a_line_that_is_not_json_is_refused_and_cannot_leave_its_place(line: byt
     assert refused.value.code == "invalid_json"
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{", "The line ends before the JSON text does."),
+        (b"hello", "Not JSON at column 1: this character cannot stand there."),
+        (b"id,name", "Not JSON at column 1: this character cannot stand there."),
+        (b'{"a":1,}', "Not JSON at column 8: a name in double quotes must follow the ','."),
+        (b'{"a":1}}', "Not JSON at column 8: the JSON text is over, but more follows."),
+        ('{"é":tru}'.encode(), "Not JSON at column 7: this character cannot stand there."),
+        (b'{"a":"\\ud800 "}', "Not JSON at column 7: half of a surrogate pair cannot stand there."),
+        ('{"é":"'.encode() + b'\xff"}', "Not UTF-8 at column 7."),
+        (b"\xef\xbb\xbf1", "The text begins with a byte order mark; send UTF-8 without it."),
+        (b"[" * 100_000, "The JSON text is nested too deeply."),
+    ],
+    ids=["end", "word", "csv", "comma", "brace", "é", "surrogate", "bytes", "mark", "depth"],
+)
+def test_a_line_that_is_not_json_is_told_where_and_why_in_plain_words(line: bytes, said: str) -> None:
+    with pytest.raises(Refused) as refused:
+        Mapping().event(line)
+    assert refused.value.detail == said
+
+
+def test_a_line_that_lacks_a_field_is_told_how_that_is_allowed() -> None:
+    with pytest.raises(Refused) as refused:
+        Mapping(key_field=Field("user.id")).event(b"{}")
+    assert refused.value.detail == "There is no field 'user.id'; write user.id? if it may be absent."
+
+
+def test_text_that_is_not_utf_8_is_told_where() -> None:
+    with pytest.raises(Refused) as refused:
+        Mapping(text=True).event("naïve ".encode() + b"\xe9")
+    assert refused.value.detail == "Not UTF-8 at column 7."
+
+
 def test_plain_text_becomes_a_json_string() -> None:
     event = json.loads(Mapping(text=True, key="k").event('say "hi" \\ é'.encode()))
     assert event == {"data": 'say "hi" \\ é', "key": "k"}

@@ -57,6 +57,8 @@ def told(body: bytes | str) -> str:
         ('{"events":"no}', "The JSON text ends too early."),
         ('{\n "events":\n "\\q"}', "Not JSON at line 3, column 4: JSON has no such escape."),
         ('{"events":[{"data":1}] "x":1}', "Not JSON at line 1, column 24: ',' or '}' must stand there."),
+        ('["\\ud800 "]', "Not JSON at line 1, column 3: half of a surrogate pair cannot stand there."),
+        ("\ufeff" + "[" * 1_000, "The text begins with a byte order mark; send UTF-8 without it."),
         ('{"events":[]} x', "Not JSON at line 1, column 15: the JSON text is over, but more follows."),
         (
             '{"events":[{"data":NaN}]}',
