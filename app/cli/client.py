@@ -303,7 +303,8 @@ def problem_of(response: "httpx.Response") -> Problem:
     code = said.get("code") or f"http_{response.status_code}"
     retry_after = _seconds(response.headers.get("retry-after"))
     with_token = response.request.headers.get("authorization", "").startswith("Bearer ")
-    return Problem(response.status_code, code, detail, said, retry_after, with_token=with_token)
+    place = token_place() if with_token else None
+    return Problem(response.status_code, code, detail, said, retry_after, token_place=place)
 
 
 def _expects_tls(response: "httpx.Response") -> bool:

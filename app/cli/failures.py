@@ -37,14 +37,19 @@ class TooDeep(Failure):
         super().__init__("the answer of the server is nested too deeply to be read")
 
 
+FIRST_KEY = (
+    "the first key is made in the server's own database: `gapless key create` with its --data, or with its "
+    "DATABASE_URL and without GAPLESS_URL"
+)
 HINTS = {
     "unauthorized": "set GAPLESS_TOKEN to the token of an active key, or give a file that holds it with "
-    "--token-file; the first key is made in the server's own database: `gapless key create` with its --data, "
-    "or with its DATABASE_URL and without GAPLESS_URL",
+    f"--token-file; {FIRST_KEY}",
     "topic_not_found": "`gapless topic create` makes one",
     "subscription_not_found": "`gapless sub create` makes one, as `gapless consume --create` does",
-    "forbidden": "the key of GAPLESS_TOKEN lacks a scope for that; an admin sees by `gapless key list` what "
-    "it has",
+}
+HINTS_WITH_TOKEN = {
+    "unauthorized": f"{{place}} must hold the token of an active key; {FIRST_KEY}",
+    "forbidden": "the key of {place} lacks a scope for that; an admin sees by `gapless key list` what it has",
 }
 HIDDEN_WITHOUT_SCOPE = ("topic_not_found", "subscription_not_found")
 
@@ -68,9 +73,10 @@ class Problem(Failure):
         members: dict[str, Any],
         retry_after: float | None,
         *,
-        with_token: bool = False,
+        token_place: str | None = None,
     ):
-        """`with_token` says that the call had one, so the answer may depend on its scopes."""
+        """`token_place` is where the token of the call came from, if it had one: the answer may depend on its
+        scopes."""
         super().__init__(printable(f"{detail} ({code})"))
         self.status = status
         self.code = code
@@ -78,17 +84,19 @@ class Problem(Failure):
         self.members = members
         self.retry_after = retry_after
         self.exit_code = Exit.UNREACHABLE if self.temporary else Exit.REFUSED
-        self.hint = self._hint(with_token)
+        self.hint = self._hint(token_place)
         """What whoever typed the command can do about it. The command may know better than the code tells."""
 
     @property
     def temporary(self) -> bool:
         return self.status in TEMPORARY
 
-    def _hint(self, with_token: bool) -> str | None:
+    def _hint(self, token_place: str | None) -> str | None:
         if self.code == f"http_{self.status}" and self.status < 500:
             return f"that is not an answer of Gapless; {OTHER_ADDRESS}"
+        if token_place is not None and self.code in HINTS_WITH_TOKEN:
+            return HINTS_WITH_TOKEN[self.code].format(place=token_place)
         hint = HINTS.get(self.code)
-        if with_token and self.code in HIDDEN_WITHOUT_SCOPE:
+        if token_place is not None and self.code in HIDDEN_WITHOUT_SCOPE:
             return f"{hint}; a key without a scope for it is told the same"
         return hint

@@ -277,6 +277,26 @@ async def test_a_token_that_may_not_is_told_apart_from_one_that_is_not_known(war
     assert "GAPLESS_TOKEN" not in other
 
 
+@pytest.mark.parametrize(("status", "code"), [(401, "unauthorized"), (403, "forbidden")])
+async def test_a_refusal_names_the_file_of_a_token_that_came_from_one(
+    warm_cli: WarmCli, tmp_path: Path, status: int, code: str
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("x")
+    async with Guard() as guard:
+        guard.status, guard.code = status, code
+        for arguments, variables in (
+            (("--token-file", str(file)), {}),
+            ((), {"GAPLESS_TOKEN_FILE": str(file)}),
+        ):
+            refused = await warm_cli(
+                *arguments, "topic", "list", url=guard.url, GAPLESS_TOKEN="unused", **variables
+            )
+            hint = refused.err.splitlines()[1]
+            assert str(file) in hint
+            assert "GAPLESS_TOKEN" not in hint
+
+
 async def test_who_may_not_make_a_topic_or_group_is_told_which_scope_to_ask_for(
     warm_cli: WarmCli, start_service: StartService, keys: Keys
 ) -> None:

@@ -89,7 +89,7 @@ async def test_a_tail_goes_on_without_a_hole_under_each_new_key_and_ends_with_th
     await token_file.revoke()
     code, err = await ended(process)
     assert code == 1
-    assert "(unauthorized)\ngapless: set GAPLESS_TOKEN" in err
+    assert f"(unauthorized)\ngapless: {token_file.path} must hold the token of an active key; " in err
 
 
 async def test_a_consumer_keeps_its_lease_and_goes_on_under_each_new_key(
