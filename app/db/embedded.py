@@ -148,6 +148,8 @@ class EmbeddedServer:
         if self._sockets is not None and self.data_dir not in self._sockets.parents:
             shutil.rmtree(self._sockets, ignore_errors=True)
         if self._folder_lock is not None:
+            # The number may soon be that of another process, which `kill $(cat lock)` must not meet.
+            os.ftruncate(self._folder_lock, 0)
             os.close(self._folder_lock)
             self._folder_lock = None
 
@@ -157,10 +159,12 @@ class EmbeddedServer:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            owner = os.pread(lock, 32, 0).decode(errors="replace").strip()
+            number = os.pread(lock, 32, 0).decode(errors="replace").strip()
             os.close(lock)
+            # Empty for a moment when it begins and ends.
+            owner = f"process {number}" if number else "another process"
             raise EmbeddedServerFailed(
-                f"The data folder {self.data_dir} is in use by process {owner}. Stop that process, or choose "
+                f"The data folder {self.data_dir} is in use by {owner}. Stop that process, or choose "
                 "another folder with --data or GAPLESS_DATA_DIR."
             ) from None
         os.ftruncate(lock, 0)

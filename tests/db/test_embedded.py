@@ -121,6 +121,14 @@ async def test_stop_ends_the_server_and_frees_the_folder(data_dir: Path, postgre
     server.stop()
 
 
+async def test_whoever_stopped_is_not_named_as_the_owner_any_more(
+    data_dir: Path, postgres_bin: Path | None
+) -> None:
+    with EmbeddedServer(data_dir, postgres_bin):
+        assert (data_dir / "lock").read_text() == f"{os.getpid()}\n"
+    assert (data_dir / "lock").read_text() == ""
+
+
 async def test_supervise_brings_a_killed_server_back(data_dir: Path, postgres_bin: Path | None) -> None:
     restarts: list[int] = []
     with EmbeddedServer(data_dir, postgres_bin) as server:
@@ -251,6 +259,9 @@ async def test_a_second_starter_is_told_who_has_the_folder(data_dir: Path, postg
         with pytest.raises(EmbeddedServerFailed, match=f"in use by process {os.getpid()}"):
             EmbeddedServer(data_dir, postgres_bin).start()
         await insert(server, 1)
+        (data_dir / "lock").write_text("")
+        with pytest.raises(EmbeddedServerFailed, match="in use by another process"):
+            EmbeddedServer(data_dir, postgres_bin).start()
 
 
 async def test_data_of_another_major_version_is_refused_with_a_way_out(
