@@ -12,6 +12,7 @@ from app.cli.client import Client, decoded, stranger
 from app.cli.failures import TooDeep, UsageFailure
 from app.cli.group import GroupArgument, TopicArgument, events, group_path, utc
 from app.cli.options import Json, Url, confirm, notice, print_json, print_table, say, write_lines
+from app.cli.usage import Commands
 
 if TYPE_CHECKING:
     import httpx
@@ -21,9 +22,7 @@ SHORT = 60
 UNREADABLE = "nested too deeply to be read"
 _FIRST_ID = re.compile(rb'\{"dead_letters":\[\{"id":([0-9]{1,19}),')
 
-dlq = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Look at dead letters, redrive or discard them."
-)
+dlq = Commands("Look at dead letters, redrive or discard them.")
 
 Type = Annotated[
     str | None,

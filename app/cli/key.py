@@ -13,16 +13,15 @@ import typer
 from app.cli.failures import UsageFailure
 from app.cli.key_places import DatabaseKeys, Keys, ServerKeys
 from app.cli.options import Json, Url, notice, print_json, print_table, say, write_lines
+from app.cli.usage import Commands
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MAX_DAYS = 3_650
 """As the service has it."""
 
-key = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Create, list and revoke API keys. Where --url or GAPLESS_URL names a server it is asked, else the "
-    "database itself.",
+key = Commands(
+    "Create, list and revoke API keys. Where --url or GAPLESS_URL names a server it is asked, else the "
+    "database itself."
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the key is called.", show_default=False)]

@@ -23,14 +23,13 @@ from app.cli.session import session
 from app.cli.sub import sub
 from app.cli.tail import tail
 from app.cli.topic import topic
+from app.cli.usage import Commands
 
-app = typer.Typer(
+app = Commands(
+    "Pub/sub on PostgreSQL: ordered, gapless event logs with live streams.",
     name="gapless",
-    help="Pub/sub on PostgreSQL: ordered, gapless event logs with live streams.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 
 

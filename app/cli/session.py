@@ -7,12 +7,11 @@ import typer
 from app.cli.failures import UsageFailure
 from app.cli.key import Data, asked_keys
 from app.cli.options import Url, say
+from app.cli.usage import Commands
 
-session = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="End sessions of browsers. Where --url or GAPLESS_URL names a server it is asked, else the "
-    "database itself.",
+session = Commands(
+    "End sessions of browsers. Where --url or GAPLESS_URL names a server it is asked, else the database "
+    "itself."
 )
 
 

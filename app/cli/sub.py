@@ -15,12 +15,9 @@ from app.cli.group_settings import Delivery, OnDeadLetter, Ordering, mutable
 from app.cli.health import print_health
 from app.cli.options import Json, Url, confirm, notice, print_json, print_table, say, setting
 from app.cli.steer import cancel, heartbeat, pause, resume, seek
+from app.cli.usage import Commands
 
-sub = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Create, watch and steer the subscriptions of consumer groups.",
-)
+sub = Commands("Create, watch and steer the subscriptions of consumer groups.")
 
 
 @sub.command()

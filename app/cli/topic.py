@@ -21,8 +21,9 @@ from app.cli.options import (
     say,
     setting,
 )
+from app.cli.usage import Commands
 
-topic = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Create, list and change topics.")
+topic = Commands("Create, list and change topics.")
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", show_default=False)]
 Description = Annotated[str | None, typer.Option(metavar="TEXT", help="What the topic is for.")]

@@ -495,12 +495,31 @@ async def test_the_version_and_every_help_text_come_without_a_server(warm_cli: W
     assert (await warm_cli("nonsense")).code == 2
 
 
-async def test_every_option_says_what_it_takes_and_not_of_which_type_it_is(warm_cli: WarmCli) -> None:
+async def test_every_option_and_argument_says_what_it_takes_and_not_of_which_type_it_is(
+    warm_cli: WarmCli,
+) -> None:
     paths = list(_command_paths(get_command(app)))
     assert len(paths) > 30
-    typed = re.compile(r"--[a-z-]+ <(?:str|int|float|list)\b[^>]*>")
+    typed = re.compile(r"<(?:str|int|float|list)\b[^>]*>")
     for path in paths:
-        assert typed.findall((await warm_cli(*path, "--help")).out.decode()) == [], path
+        shown = (await warm_cli(*path, "--help")).out.decode()
+        assert typed.findall(shown) == [], path
+        assert "{" not in shown.partition("\n\n")[0], path
+    shown = (await warm_cli("publish", "--help")).out.decode()
+    assert shown.startswith("Usage: gapless publish [OPTIONS] TOPIC [DATA|FILE|-]\n")
+    assert "\n  TOPIC        The topic; it must exist.  [required]\n" in shown
+
+
+async def test_a_value_that_cannot_be_is_told_with_what_it_must_be(warm_cli: WarmCli) -> None:
+    for arguments, said in (
+        (["topic", "create", "x", "--partitions", "many"], "'--partitions': must be a whole number"),
+        (["publish", "x", "1", "--retry-seconds", "long"], "'--retry-seconds': must be a number"),
+        (["read", "x", "--limit", "0"], "'--limit': must be at least 1"),
+        (["sub", "leases", "x", "g", "--limit", "1001"], "'--limit': must be at most 1000"),
+        (["sub", "create", "x", "g", "--ordering", "time"], "'--ordering': 'time' is not one of"),
+    ):
+        refused = await warm_cli(*arguments)
+        assert (refused.code, f"Error: Invalid value for {said}" in refused.err) == (2, True), refused
 
 
 def _command_paths(command: Any, *names: str) -> Iterator[tuple[str, ...]]:
