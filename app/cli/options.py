@@ -83,10 +83,17 @@ def print_table(heads: list[str], rows: list[list[str]]) -> None:
 
 
 def confirm(question: str, without_terminal: str) -> None:
-    """Ask before something that cannot be undone; a script must have said --yes."""
+    """Ask before something that cannot be undone; a script must have said --yes.
+
+    Standard output may be a file or a pipe, which takes no question.
+    """
     if not sys.stdin.isatty():
         raise UsageFailure(without_terminal)
-    if not typer.confirm(question):
+    print(printable(f"{question} [y/N]: "), end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        notice("")
+    if answer.strip().lower() not in ("y", "yes"):
         notice("nothing was changed")
         raise typer.Exit(Exit.REFUSED)
 

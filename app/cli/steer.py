@@ -39,6 +39,7 @@ def seek(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, and change nothing.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Json = False,
     url: Url = None,
 ) -> None:
@@ -48,21 +49,47 @@ def seek(
     Consumers lose what they have claimed; their acks of it are refused. Dead letters from there on are
     removed, as their events are delivered again; those redriven or discarded before are not counted.
     """
-    body = {"to": start_of(to), "partition": partition, "dry_run": dry_run}
+    body = {"to": start_of(to), "partition": partition}
     given = {name: value for name, value in body.items() if value is not None}
     with Client(url or context.find_root().obj) as client:
-        answer = client.json("POST", group_path(topic, group, "seek"), Sought, json=given)
+        path = group_path(topic, group, "seek")
+        if not (dry_run or yes):
+            plan = client.json("POST", path, Sought, json={**given, "dry_run": True})
+            what = f"group {group} of {topic}" + ("" if partition is None else f" in partition {partition}")
+            outcome = _outcome(plan["partitions"])
+            confirm(
+                f"Move {what} to {to} ({outcome})?",
+                f"this moves {what} to {to} ({outcome}); say so with --yes",
+            )
+        answer = client.json("POST", path, Sought, json={**given, "dry_run": dry_run})
     if as_json:
         print_json(answer)
         return
     rows = [[str(p.get(name, 0)) for name in SOUGHT] for p in answer["partitions"]]
     would = "WOULD BE " if dry_run else ""
     print_table(["PARTITION", "FROM", "TO", f"LEASES {would}LOST", f"DEAD LETTERS {would}REMOVED"], rows)
-    count = sum(max(0, p["from_position"] - p["to_position"]) for p in answer["partitions"])
+    count = _again(answer["partitions"])
     if dry_run:
         notice(f"a dry run: nothing was changed; {events(count)} would come again")
     else:
         notice(f"the group goes on from there; {events(count)} {'comes' if count == 1 else 'come'} again")
+
+
+def _again(partitions: list[dict[str, Any]]) -> int:
+    return sum(max(0, p["from_position"] - p["to_position"]) for p in partitions)
+
+
+def _outcome(partitions: list[dict[str, Any]]) -> str:
+    passed_over = sum(max(0, p["to_position"] - p["from_position"]) for p in partitions)
+    leases, letters = (sum(p.get(name, 0) for p in partitions) for name in SOUGHT[3:])
+    said = [f"{events(_again(partitions))} again"]
+    if passed_over:
+        said.append(f"{events(passed_over)} passed over")
+    if leases:
+        said.append(f"{leases:,} lease{'' if leases == 1 else 's'} lost")
+    if letters:
+        said.append(f"{letters:,} dead letter{'' if letters == 1 else 's'} removed")
+    return ", ".join(said)
 
 
 def pause(

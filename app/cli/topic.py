@@ -153,6 +153,7 @@ def trim(
     partition: Annotated[
         int | None, typer.Option(metavar="N", help="Needed when the topic has several.", show_default=False)
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Json = False,
     url: Url = None,
 ) -> None:
@@ -163,6 +164,9 @@ def trim(
             if count > 1:
                 raise UsageFailure(f"topic {name} has {count} partitions; name one with --partition")
         body = {"partition": partition or 0, "before": before}
+        if not yes:
+            what = f"all events of topic {name} partition {partition or 0} below offset {before}"
+            confirm(f"Remove {what} for good?", f"this removes {what} for good; say so with --yes")
         answer = client.json("POST", topic_path(name, "trim"), Trimmed, json=body)
     if as_json:
         print_json(answer)

@@ -159,15 +159,22 @@ async def test_a_group_is_paused_resumed_sought_and_cancelled(
     assert sum(int(row[3]) for row in rows[1:]) == 1
     assert (await positions(group)) != [tip + 1 for tip in tips.values()]
     places = ",".join(f"{partition}:{tip}" for partition, tip in tips.items() if tip)
-    assert (await warm_cli("sub", "seek", "orders", "billing", "--to", places, url=url)).code == 0
+    assert (await warm_cli("sub", "seek", "orders", "billing", "--to", places, "--yes", url=url)).code == 0
     assert (await positions(group)) == [max(tip, 1) for tip in tips.values()]
     again = (await positions(group))[0] - 1
     one = ["sub", "seek", "orders", "billing", "--to", "earliest", "--partition", "0"]
-    moved = await warm_cli(*one, url=url)
+    unsaid = await warm_cli(*one, url=url)
+    assert (unsaid.code, unsaid.out, unsaid.err) == (
+        2,
+        b"",
+        "gapless: this moves group billing of orders in partition 0 to earliest "
+        f"({again} events again); say so with --yes\n",
+    )
+    moved = await warm_cli(*one, "--yes", url=url)
     assert "LEASES LOST  DEAD LETTERS REMOVED" in moved.out.decode()
     assert moved.err == f"the group goes on from there; {again} events come again\n"
     assert (await positions(group))[0] == 1
-    assert (await warm_cli(*one, "--json", url=url)).json_lines[0]["dry_run"] is False
+    assert (await warm_cli(*one, "--yes", "--json", url=url)).json_lines[0]["dry_run"] is False
 
     assert (await warm_cli("sub", "cancel", "orders", "billing", url=url)).code == 2
     cancelled = await warm_cli(
@@ -223,19 +230,46 @@ async def test_what_is_wrong_is_told_in_one_line_and_what_is_missing_with_how_to
         assert (result.code, text in result.err, result.err.count("\n")) == (code, True, told), result
 
 
-async def test_who_answers_no_has_changed_nothing(url: str, client: httpx.AsyncClient) -> None:
-    group = await create_group(client)
+async def answered(answer: bytes, *arguments: str, url: str) -> tuple[int | None, bytes, str]:
+    """What becomes of a command whose question is answered at a terminal."""
     ours, theirs = pty.openpty()
     try:
-        process = await start(["sub", "delete", "orders", "billing"], url=url, stdin=theirs)
-        os.write(ours, b"n\n")
+        process = await start(arguments, url=url, stdin=theirs)
+        os.write(ours, answer + b"\n")
         async with asyncio.timeout(PATIENCE_SECONDS):
-            _, err = await process.communicate()
+            out, err = await process.communicate()
     finally:
         os.close(ours)
         os.close(theirs)
-    assert (process.returncode, err.decode().endswith("nothing was changed\n")) == (1, True), err
+    return process.returncode, out, err.decode()
+
+
+async def test_who_answers_no_has_changed_nothing(url: str, client: httpx.AsyncClient) -> None:
+    group = await create_group(client)
+    code, _, err = await answered(b"n", "sub", "delete", "orders", "billing", url=url)
+    assert (code, err.endswith("nothing was changed\n")) == (1, True), err
     assert (await group.health())["status"] == "ACTIVE"
+
+
+async def test_who_moves_a_group_is_asked_with_what_comes_of_it_beside_the_answer(
+    url: str, client: httpx.AsyncClient
+) -> None:
+    group = await create_group(client)
+    await group.publish(1, 2, 3, 4)
+    lease = (await group.post("claim", {"member": "m", "max_events": 3}))["lease"]["token"]
+    await group.post(f"leases/{lease}/ack", {"up_to": 1})
+    await group.post(f"leases/{lease}/reject", {"offsets": [2]})
+    seek = ["sub", "seek", "orders", "billing", "--json", "--to"]
+    code, out, err = await answered(b"n", *seek, "latest", url=url)
+    assert (code, out) == (1, b"")
+    outcome = "0 events again, 1 event passed over, 1 lease lost"
+    assert err == f"Move group billing of orders to latest ({outcome})? [y/N]: nothing was changed\n"
+    assert (await positions(group)) == [4]
+    code, out, err = await answered(b"y", *seek, "earliest", url=url)
+    assert (code, json.loads(out)["dry_run"]) == (0, False)
+    outcome = "3 events again, 1 lease lost, 1 dead letter removed"
+    assert err == f"Move group billing of orders to earliest ({outcome})? [y/N]: "
+    assert (await positions(group)) == [1]
 
 
 async def test_the_defaults_of_settings_are_those_of_new_groups(warm_cli: WarmCli) -> None:

@@ -127,7 +127,7 @@ async def test_what_was_trimmed_under_a_position_is_told(url: str, tmp_path: Pat
     position = tmp_path / "position"
     options = ["tail", "orders", "--from", "earliest", "--resume-file", str(position)]
     assert len((await warm_cli(*options, "--max", "2", url=url)).json_lines) == 2
-    await warm_cli("topic", "trim", "orders", "--before", "6", url=url)
+    await warm_cli("topic", "trim", "orders", "--before", "6", "--yes", url=url)
     resumed = await warm_cli(*options, "--max", "5", url=url)
     assert [event["offset"] for event in resumed.json_lines] == [6, 7, 8, 9, 10]
     assert "gap (trimmed): orders partition 0" in resumed.err

@@ -60,7 +60,7 @@ async def answering(said: bytes, tls: ssl.SSLContext | None = None) -> AsyncIter
 MORE_COMMANDS = (
     ("topic", "show", "t"),
     ("topic", "alter", "t", "--description", "x"),
-    ("topic", "trim", "t", "--partition", "0", "--before", "2"),
+    ("topic", "trim", "t", "--partition", "0", "--before", "2", "--yes"),
     ("topic", "delete", "t", "--yes"),
     ("sub", "create", "t", "g"),
     ("sub", "show", "t", "g"),
@@ -97,9 +97,16 @@ async def test_a_topic_is_created_shown_changed_trimmed_and_deleted(url: str, wa
     assert shown["description"] == "All orders"
     assert sum(bounds["tip"] for bounds in shown["bounds"]) == 4
     busy = max(shown["bounds"], key=lambda bounds: int(bounds["tip"]))["partition"]
-    unclear = await warm_cli("topic", "trim", "orders", "--before", "2", url=url)
-    assert unclear.code == 2
-    trimmed = await warm_cli("topic", "trim", "orders", "--before", "2", "--partition", str(busy), url=url)
+    unclear = await warm_cli("topic", "trim", "orders", "--before", "2", "--yes", url=url)
+    assert (unclear.code, "name one with --partition" in unclear.err) == (2, True)
+    trim = ["topic", "trim", "orders", "--before", "2", "--partition", str(busy)]
+    unsaid = await warm_cli(*trim, url=url)
+    assert (unsaid.code, unsaid.err) == (
+        2,
+        f"gapless: this removes all events of topic orders partition {busy} below offset 2 for good; say so "
+        "with --yes\n",
+    )
+    trimmed = await warm_cli(*trim, "--yes", url=url)
     assert trimmed.out == f"topic orders partition {busy} now starts at offset 2\n".encode()
     assert b"PARTITION  EARLIEST" in (await warm_cli("topic", "show", "orders", url=url)).out
     assert (await warm_cli("topic", "delete", "orders", url=url)).code == 2
