@@ -75,7 +75,7 @@ def streamed(spark: SparkSession, way: Way, checkpoint: str) -> list[dict[int, F
     return batches
 
 
-@pytest.mark.timeout(effort(120, 3_600))
+@pytest.mark.timeout(effort(300, 3_600))
 async def test_all_rows_come_back_once_in_a_batch_and_in_a_stream_though_the_job_ran_twice(
     spark: SparkSession, connection: asyncpg.Connection, write_way: Way, read_way: Way, checkpoint: str
 ) -> None:

@@ -160,7 +160,7 @@ async def test_a_database_that_takes_no_connections_for_a_moment_is_waited_for(
         opening = asyncio.create_task(
             asyncio.to_thread(open_reader, Endpoint("t", "direct", dsn=dsn), COLUMNS)
         )
-        await until(lambda: failures or opening.done(), shared(20))
+        await until(lambda: failures or opening.done())
     finally:
         await elsewhere.execute(f"alter database {name} allow_connections true")
         await elsewhere.close()
