@@ -22,6 +22,8 @@ from tests.support.wait import PATIENCE_SECONDS, until
 BROWSERS = 20
 EVENTS = 1_200
 LARGE_EVENTS = 160
+LONG_SECONDS = 3 * PATIENCE_SECONDS
+"""For many browsers in one process."""
 
 
 @pytest.fixture
@@ -147,12 +149,15 @@ async def test_a_restart_of_the_database_costs_streams_that_catch_up_nothing(ser
         browsers = [Browser(api.url(from_="earliest")) for _ in range(BROWSERS)]
         following = [asyncio.create_task(browser.follow(EVENTS + 1)) for browser in browsers]
         following.append(asyncio.create_task(slow.follow(LARGE_EVENTS)))
-        await until(lambda: slow.seen and sum(bool(browser.seen) for browser in browsers) >= BROWSERS // 2)
+        await until(
+            lambda: slow.seen and sum(bool(browser.seen) for browser in browsers) >= BROWSERS // 2,
+            LONG_SECONDS,
+        )
         server.stop()
         held.set()
-        await until(lambda: slow.interrupted and slow.refused)
+        await until(lambda: slow.interrupted and slow.refused, LONG_SECONDS)
         server.start()
-        await until(lambda: _published(api))
+        await until(lambda: _published(api), LONG_SECONDS)
         await asyncio.gather(*following)
         assert all(browser.seen == list(range(1, EVENTS + 2)) for browser in browsers)
         assert slow.seen == list(range(1, LARGE_EVENTS + 1))
