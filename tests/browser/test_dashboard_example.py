@@ -1,6 +1,5 @@
 """The dashboard of `openapi/examples`, compiled and run in a real Chromium against the real service."""
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from playwright.async_api import Page, Route
 
 from tests.conftest import StartService
 from tests.support.access import Keys, bearer
-from tests.support.browser import PATIENCE_MILLISECONDS, launched
+from tests.support.browser import PATIENCE_MILLISECONDS, launched, refuse_first
 from tests.support.node import MODULES, require_packages, run
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
@@ -245,16 +244,8 @@ async def test_following_ends_and_says_why_where_asking_again_does_not_help(
 
 async def test_following_waits_as_long_as_it_is_told_to(page: Page, client: httpx.AsyncClient) -> None:
     await client.put("/v1/topics/orders")
-    asked: list[float] = []
-
-    async def refuse_three(route: Route) -> None:
-        asked.append(time.monotonic())
-        if len(asked) > 3:
-            await route.continue_()
-        else:
-            await route.fulfill(status=503, headers={"Retry-After": "4"}, json={"status": 503, "code": "x"})
-
-    await page.route("**/v1/topics/orders/stream**", refuse_three)
+    told = {"status": 503, "headers": {"Retry-After": "4"}, "json": {"status": 503, "code": "x"}}
+    asked = await refuse_first(3, page, "**/v1/topics/orders/stream**", **told)
     await page.evaluate("dashboard.follow('orders', { onEvent: (e) => { window.got = e.data; } }), null")
     await until(lambda: len(asked) > 3)
     assert asked[3] - asked[2] >= 4

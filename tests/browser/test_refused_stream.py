@@ -1,6 +1,5 @@
 """The page whose stream is refused: what passes is waited out, the rest ends and says what to do."""
 
-import time
 from typing import Any
 
 import asyncpg
@@ -11,7 +10,7 @@ from playwright.async_api import BrowserContext, Request, Route, expect
 from tests.browser.test_login import picture
 from tests.browser.test_refused_topic import opened
 from tests.conftest import StartProcess, StartService
-from tests.support.browser import Tab
+from tests.support.browser import Tab, refuse_first
 from tests.support.service import ThreadService
 from tests.support.wait import until
 
@@ -90,18 +89,10 @@ async def test_what_passes_is_asked_for_again_and_not_before_retry_after(
     context: BrowserContext, service: ThreadService, client: httpx.AsyncClient, status: int
 ) -> None:
     await client.put("/v1/topics/orders", json={})
-    asked: list[float] = []
-
-    async def refuse_three(route: Route) -> None:
-        """As a proxy without a replica does."""
-        asked.append(time.monotonic())
-        if len(asked) > 3:
-            await route.continue_()
-        else:
-            await route.fulfill(status=status, headers={"Retry-After": "3"}, body="<h1>Away</h1>")
-
     await context.add_init_script(ALONE)
-    await context.route(STREAM, refuse_three)
+    # As a proxy without a replica does.
+    told = {"status": status, "headers": {"Retry-After": "3"}, "body": "<h1>Away</h1>"}
+    asked = await refuse_first(3, context, STREAM, **told)
     tab = await opened(context, service.base_url, "orders")
     await tab.state("reconnecting")
     said = f"(HTTP {status}). The page asks again in 3.0 s."

@@ -2,12 +2,13 @@
 
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright, expect
 
 from tests.support.wait import PATIENCE_SECONDS
 
@@ -41,6 +42,21 @@ async def launched(*arguments: str) -> AsyncIterator[Browser]:
         )
         yield browser
         await browser.close()
+
+
+async def refuse_first(count: int, asked: BrowserContext | Page, where: str, **answer: Any) -> list[float]:
+    """Answers the first requests so and lets the others through; returns when each came, as they come."""
+    times: list[float] = []
+
+    async def refuse(route: Route) -> None:
+        times.append(time.monotonic())
+        if len(times) > count:
+            await route.continue_()
+        else:
+            await route.fulfill(**answer)
+
+    await asked.route(where, refuse)
+    return times
 
 
 class Tab:
