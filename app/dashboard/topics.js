@@ -17,7 +17,9 @@ export class Topics {
   #current = null;
   #held = null; // events of the chosen topic, once its feed tells
   #next = "";
-  #round = 0;
+  #length = PAGE_TOPICS; // of the list, by how often more was asked for
+  #uncounted = new Set(); // topics whose number of events is not known or old
+  #round = 0; // of the question asked last: the answers of those before are too late
   #sought = false; // whether the list was asked for again because the chosen topic is not in it
   #listed = false; // whether the list asked for last is here
   #created = null; // topic that is about to be shown, and that the form's message is about
@@ -32,7 +34,10 @@ export class Topics {
     this.#createResult = document.getElementById("create-result");
     this.#choose = choose;
     document.getElementById("topics-refresh").addEventListener("click", () => this.load());
-    this.#more.addEventListener("click", () => this.#page(this.#round));
+    this.#more.addEventListener("click", () => {
+      this.#length = this.#list.children.length + PAGE_TOPICS;
+      this.#ask(this.#next, PAGE_TOPICS);
+    });
     this.#form.addEventListener("input", () => say(this.#createResult, ""));
     this.#form.addEventListener("submit", (event) => this.#create(event));
   }
@@ -63,15 +68,15 @@ export class Topics {
     this.#stop = new AbortController();
     this.#list.replaceChildren();
     this.#more.hidden = this.#empty.hidden = true;
+    this.#length = PAGE_TOPICS;
+    this.#uncounted.clear();
     say(this.#listResult, "");
     say(this.#createResult, "");
   }
 
   async load() {
-    this.#round += 1;
-    this.#next = "";
     this.#listed = false;
-    await this.#page(this.#round);
+    await this.#ask("", this.#length);
   }
 
   #mark() {
@@ -90,34 +95,42 @@ export class Topics {
     return [...this.#list.querySelectorAll("a")].find((found) => found.dataset.topic === topic);
   }
 
-  async #page(round) {
+  // The list anew, or what comes `after` it.
+  async #ask(after, length) {
     const { signal } = this.#stop;
-    const query = new URLSearchParams({ page_size: PAGE_TOPICS, ...(this.#next && { page_token: this.#next }) });
+    this.#round += 1;
+    const round = this.#round;
     try {
-      const page = await (await call("GET", `/v1/topics?${query}`, { signal })).json();
+      const { topics, next } = await topicsAfter(after, length, signal);
       if (round !== this.#round) return;
-      const rows = page.topics.map((topic) => this.#row(topic));
+      const rows = topics.map((topic) => this.#row(topic));
       const focused = this.#list.contains(document.activeElement) ? document.activeElement.dataset.topic : null;
-      if (this.#next) this.#list.append(...rows);
-      else this.#list.replaceChildren(...rows);
-      if (focused !== null) this.#link(focused)?.focus();
-      this.#next = page.next_page_token;
-      this.#more.hidden = !this.#next;
+      if (!after) {
+        this.#list.replaceChildren();
+        this.#uncounted.clear();
+      }
+      this.#list.append(...rows);
+      if (focused !== null) this.#link(focused)?.focus({ preventScroll: true });
+      this.#next = next;
+      if (!next && document.activeElement === this.#more) rows[0]?.firstElementChild.focus();
+      this.#more.hidden = !next;
       this.#empty.hidden = this.#list.children.length > 0;
       this.#mark();
       if (this.#held !== null) this.#showHeld(this.#current, this.#held);
       say(this.#listResult, "");
       this.#listed = true;
-      await this.#countEvents(page.topics, round, signal);
+      for (const { name } of topics) this.#uncounted.add(name);
+      await this.#countEvents(round, signal);
     } catch (error) {
       if (round === this.#round && !signal.aborted) say(this.#listResult, explained(error), true);
     }
   }
 
-  async #countEvents(topics, round, signal) {
-    for (const { name } of topics) {
-      if (round !== this.#round) return;
+  async #countEvents(round, signal) {
+    for (const name of this.#uncounted) {
       const { bounds } = await topicNow(name, signal);
+      if (round !== this.#round) return;
+      this.#uncounted.delete(name);
       if (name !== this.#current || this.#held === null) this.#showHeld(name, eventsOf(bounds));
     }
   }
@@ -133,6 +146,7 @@ export class Topics {
     size.textContent = partitions === 1 ? "1 partition" : `${partitions} partitions`;
     const held = document.createElement("b");
     held.title = "Events in the topic";
+    held.textContent = this.#link(name)?.lastElementChild.textContent ?? "";
     link.append(label, size, held);
     item.append(link);
     return item;
@@ -153,14 +167,25 @@ export class Topics {
       const answer = await call("PUT", topicPath(wanted), { body, signal });
       say(this.#createResult, answer.status === 201 ? `${wanted} is ready.` : `${wanted} was there already.`);
       name.value = "";
-      await this.load();
-      if (signal.aborted) return;
+      this.load();
       this.#created = wanted;
       this.#choose(wanted);
     } catch (error) {
       if (!signal.aborted) say(this.#createResult, explained(error), true);
     }
   }
+}
+
+async function topicsAfter(token, length, signal) {
+  const topics = [];
+  let next = token;
+  do {
+    const query = new URLSearchParams({ page_size: PAGE_TOPICS, ...(next && { page_token: next }) });
+    const page = await (await call("GET", `/v1/topics?${query}`, { signal })).json();
+    topics.push(...page.topics);
+    next = page.next_page_token;
+  } while (next && topics.length < length);
+  return { topics, next };
 }
 
 function say(place, text, failed = false) {

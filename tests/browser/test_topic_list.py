@@ -90,3 +90,57 @@ async def test_a_topic_that_the_list_does_not_reach_yet_is_looked_for_once(
         await tab.publish(str(number))
     assert len([url for url in asked if "/v1/topics?" in url]) == 1
     assert tab.faults == []
+
+
+async def test_a_list_that_was_shown_further_is_as_long_when_it_is_asked_for_again(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    for number in range(120):
+        await client.put(f"/v1/topics/a-{number:03}", json={})
+    await client.post("/v1/topics/a-119/events", json={"events": [{"data": 1}, {"data": 2}]})
+    tab = await Tab.open(context, service.base_url)
+    links = tab.page.locator("#topics a")
+    more = tab.page.locator("#topics-more")
+    for shown in (50, 100):
+        await expect(links).to_have_count(shown)
+        await tab.page.eval_on_selector_all("#topics a", "all => all.forEach(a => a.dataset.before = '')")
+        await tab.page.click("#topics-refresh")
+        await expect(tab.page.locator("#topics a:not([data-before])")).to_have_count(shown)
+        await more.click()
+    await expect(links).to_have_count(120)
+    await expect(more).to_be_hidden()
+    # Whoever came to the end by keyboard is where the list goes on.
+    await expect(links.nth(100)).to_be_focused()
+    await expect(links.last.locator("b")).to_have_text("2")
+    await client.put("/v1/topics/b", json={})
+    await tab.create("c")
+    await expect(links).to_have_count(122)
+    await expect(links.last).to_have_attribute("aria-current", "page")
+    assert tab.faults == []
+
+
+async def test_more_of_the_list_that_is_asked_for_twice_at_once_is_shown_once(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    for number in range(70):
+        await client.put(f"/v1/topics/a-{number:03}", json={})
+    tab = await Tab.open(context, service.base_url)
+    await expect(tab.page.locator("#topics a")).to_have_count(50)
+    await tab.page.eval_on_selector("#topics-more", "more => { more.click(); more.click(); }")
+    await expect(tab.page.locator("#topics-more")).to_be_hidden()
+    await expect(tab.page.locator("#topics a b:not(:empty)")).to_have_count(70)
+    assert await tab.page.locator("#topics a").count() == 70
+    assert tab.faults == []
+
+
+async def test_a_new_topic_is_shown_before_the_events_of_all_others_are_counted(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/a", json={})
+    await context.route("**/v1/topics/a", lambda _: None)
+    tab = await Tab.open(context, service.base_url)
+    await expect(tab.page.locator("#topics a")).to_have_count(1)
+    await tab.create("orders")
+    await tab.state("live")
+    await expect(tab.page.locator("#topics a[aria-current]")).to_contain_text("orders")
+    assert tab.faults == []
