@@ -67,7 +67,6 @@ export class EventList {
 
   #togglePause() {
     this.#paused = !this.#paused;
-    this.#pauseButton.setAttribute("aria-pressed", String(this.#paused));
     this.#pauseButton.textContent = this.#paused ? "Show newest" : "Pause the list";
     this.#note.textContent = "";
     this.#draw();
@@ -82,11 +81,11 @@ function row({ event, text, live, latency }) {
   const summary = document.createElement("summary");
   summary.append(
     cell("span", "where", item.dataset.position),
-    cell("time", "when", clockTime(event.published_at)),
     cell("span", "type", event.type ?? ""),
     cell("span", "key", event.key ?? ""),
-    cell("code", "data", shortened(payload(text))),
+    cell("time", "when", clockTime(event.published_at)),
     cell("span", "lag", live ? milliseconds(latency) : "replayed"),
+    cell("code", "data", shortened(payload(text))),
   );
   summary.querySelector("time").dateTime = event.published_at;
   if (live) summary.querySelector(".lag").title = "From stored to shown";

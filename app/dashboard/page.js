@@ -73,13 +73,13 @@ async function show() {
   const topic = NAME.test(named) ? named : null;
   const from = asked.get("from") === "earliest" ? "earliest" : "latest";
   topics.show(topic);
-  element("main").hidden = element("side").hidden = !topic;
+  element("main").hidden = element("skip").hidden = !topic;
   element("welcome").hidden = Boolean(topic);
   element("notices").replaceChildren();
   events.clear();
   become(working ? "idle" : "out");
+  document.title = topic ? `${topic} · Gapless` : "Gapless";
   if (!topic || !working) return;
-  document.title = `${topic} · Gapless`;
   element("topic-title").textContent = topic;
   document.querySelector(`input[name=from][value=${from}]`).checked = true;
   publishing.show(topic);
@@ -182,7 +182,17 @@ function gapText({ reason, partition, requested, earliest, lost }) {
 for (const choice of document.querySelectorAll("input[name=from]")) {
   choice.addEventListener("change", () => go(feed.topic, choice.value));
 }
-addEventListener("hashchange", show);
+element("skip").addEventListener("click", (click) => {
+  // What follows # is the topic.
+  click.preventDefault();
+  element("events").focus();
+});
+addEventListener("hashchange", () => {
+  show();
+  const title = element("topic-title");
+  // Where the parts stand below each other, what was chosen is below the list.
+  if (title.getBoundingClientRect().bottom > innerHeight) title.scrollIntoView();
+});
 addEventListener("pagehide", () => feed?.leave());
 addEventListener("pageshow", ({ persisted }) => persisted && feed?.rejoin());
 

@@ -3,11 +3,11 @@
 import json
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import pytest
-from playwright.async_api import BrowserContext, Route, expect
+from playwright.async_api import Browser, BrowserContext, Route, expect
 
 from tests.conftest import StartProcess, StartService
 from tests.support.browser import Tab
@@ -459,6 +459,110 @@ async def test_nothing_sticks_out_at_any_width(
     assert await tab.page.evaluate("document.documentElement.scrollWidth") <= width
     wider = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.id || e.className)"
     assert await tab.page.eval_on_selector_all(".panel, form, main", wider) == []
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280, 1920])
+async def test_data_has_most_of_the_room_of_an_event_and_its_place_is_never_cut_off(
+    context: BrowserContext, service: ThreadService, width: int
+) -> None:
+    tab = await Tab.open(context, service.base_url)
+    await tab.page.set_viewport_size({"width": width, "height": 800})
+    await tab.create("orders")
+    await tab.publish(json.dumps("word " * 50), key="k" * 200, type_="t" * 200)
+    row = tab.page.locator("#events summary")
+    wide = "row => row.querySelector('.data').clientWidth / row.clientWidth"
+    assert await row.evaluate(wide) > 0.4
+    place = row.locator(".where")
+    await place.evaluate("place => { place.textContent = '255:1234567890123'; }")
+    assert await place.evaluate("place => place.scrollWidth <= place.clientWidth")
+
+
+@pytest.mark.parametrize("width", [390, 768])
+async def test_where_parts_stand_below_each_other_events_follow_the_form_that_publishes_them(
+    context: BrowserContext, service: ThreadService, width: int
+) -> None:
+    tab = await Tab.open(context, service.base_url)
+    await tab.page.set_viewport_size({"width": width, "height": 800})
+    await tab.create("orders")
+    await expect(tab.page.locator("#topic-title")).to_be_in_viewport()
+    await tab.publish("1")
+    tops = [
+        await tab.page.locator(part).evaluate("part => part.getBoundingClientRect().top")
+        for part in ("#topic-title", "#publish", "#events")
+    ]
+    assert tops == sorted(tops)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_by_keyboard_the_form_comes_before_the_events_and_all_have_a_ring(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient, width: int
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url, "orders")
+    await tab.page.set_viewport_size({"width": width, "height": 800})
+    await tab.publish("1")
+    await tab.page.click(".terminal summary")
+    await tab.page.focus("#topics-refresh")
+    reached: list[str] = []
+    while "SUMMARY where" not in reached and len(reached) < 30:
+        await tab.page.keyboard.press("Tab")
+        reached.append(
+            await tab.page.evaluate("""() => {
+                const { activeElement: at } = document;
+                const shown = at.type === "radio" ? at.nextElementSibling : at;
+                if (getComputedStyle(shown).outlineStyle === "none") return `no ring: ${at.outerHTML}`;
+                return at.id || `${at.tagName} ${at.name ?? at.firstElementChild?.className ?? ""}`.trim();
+            }""")
+        )
+    assert [at for at in reached if at.startswith("no ring")] == []
+    places = [reached.index(at) for at in ("create-name", "publish-data", "publish-button", "pause")]
+    assert places == sorted(places)
+    assert reached[-1] == "SUMMARY where"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_fields_and_what_is_said_in_them_stand_out(
+    browser: Browser, service: ThreadService, scheme: Literal["light", "dark"]
+) -> None:
+    context = await browser.new_context(color_scheme=scheme)
+    tab = await Tab.open(context, service.base_url)
+    placeholder, edge = await tab.page.evaluate("""() => {
+        const parts = (color) => color.match(/[0-9.]+/g).map(Number);
+        const light = (color) => {
+            const [r, g, b] = color.map((part) => part / 255).map(
+                (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4),
+            );
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+        };
+        const field = document.getElementById("create-name");
+        const { borderTopColor, backgroundColor } = getComputedStyle(field);
+        const { color, opacity } = getComputedStyle(field, "::placeholder");
+        const ground = parts(backgroundColor);
+        const mixed = parts(color).map((part, n) => part * opacity + ground[n] * (1 - opacity));
+        const contrast = (one) => {
+            const [low, high] = [light(one), light(ground)].sort((a, b) => a - b);
+            return high / low;
+        };
+        return [contrast(mixed), contrast(parts(borderTopColor))];
+    }""")
+    assert placeholder >= 4.5
+    assert edge >= 3
+    await context.close()
+
+
+async def test_the_link_past_the_form_leads_to_the_events_of_the_same_topic(
+    context: BrowserContext, service: ThreadService
+) -> None:
+    tab = await Tab.open(context, service.base_url)
+    await expect(tab.page.locator(".skip")).to_be_hidden()
+    await tab.create("orders")
+    await tab.page.locator(".skip").focus()
+    await tab.page.keyboard.press("Enter")
+    await expect(tab.page.locator("#events")).to_be_focused()
+    await tab.publish("1")
+    await tab.page.evaluate("location.hash = ''")
+    await tab.state("idle")
+    await expect(tab.page).to_have_title("Gapless")
 
 
 async def test_every_control_has_a_name_and_can_be_reached_by_keyboard(
