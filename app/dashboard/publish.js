@@ -1,6 +1,7 @@
 // The form that publishes one event. What is typed as data goes out byte for byte.
 
 import { call, now, pause, pauseAfter, Problem, randomKey, topicPath } from "./api.js";
+import { Terminal } from "./terminal.js";
 import { jsonFault, milliseconds } from "./text.js";
 
 const PATIENCE_MILLISECONDS = 30_000;
@@ -24,12 +25,9 @@ export class Publishing {
     this.#button = document.getElementById("publish-button");
     this.#check = document.getElementById("data-check");
     this.#result = document.getElementById("publish-result");
-    this.#terminal = {
-      publish: document.getElementById("terminal-publish"),
-      tail: document.getElementById("terminal-tail"),
-    };
+    this.#terminal = new Terminal(document);
     this.#form.addEventListener("submit", (event) => this.#submit(event));
-    this.#form.addEventListener("input", () => this.#validate());
+    this.#form.addEventListener("input", () => this.#typed());
     this.#form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#form.requestSubmit();
     });
@@ -40,18 +38,17 @@ export class Publishing {
     this.#topic = topic;
     this.#arrived.clear();
     this.#say("", false);
-    const target = `${location.origin}${topicPath(topic, "events")}`;
-    const token = this.authenticated ? "-H \"Authorization: Bearer $GAPLESS_TOKEN\" \\\n  " : "";
-    this.#terminal.publish.textContent =
-      `curl ${target} \\\n  ${token}-H 'Content-Type: application/json' \\\n  -d '{"events":[{"data":{"hello":"world"}}]}'`;
-    this.#terminal.tail.textContent = `gapless --url ${location.origin} tail ${topic} --from earliest`;
+    this.#typed();
   }
 
-  // What is not answered yet is not sent again for whoever comes next.
+  // What is not answered yet is not sent again for whoever comes next, who does not see either what was typed.
   clear() {
     this.#stop.abort();
     this.#stop = new AbortController();
     this.#say("", false);
+    this.#form.reset();
+    this.#validate();
+    this.#terminal.clear();
   }
 
   seen({ event, at }) {
@@ -59,6 +56,13 @@ export class Publishing {
     this.#arrived.set(position, at ?? now());
     if (this.#arrived.size > REMEMBERED) this.#arrived.delete(this.#arrived.keys().next().value);
     if (this.#expected?.position === position) this.#report();
+  }
+
+  #typed() {
+    const valid = this.#validate();
+    this.#terminal.show(this.#topic, valid ? this.#body() : null, this.authenticated);
+    // What is being sent goes on to say how it fares.
+    if (!this.#button.disabled && this.#result.dataset.failed === "true") this.#say("", false);
   }
 
   #validate() {
@@ -73,7 +77,7 @@ export class Publishing {
     submit.preventDefault();
     if (this.#button.disabled) return;
     if (!this.#validate()) {
-      this.#say("", false);
+      this.#say("Not published: the data is not valid JSON.", true);
       this.#form.elements.data.focus();
       return;
     }
@@ -87,7 +91,7 @@ export class Publishing {
       const { partition, offset } = answer.events[0];
       this.#expected = { position: `${partition}:${offset}`, started };
       this.#say(`Stored at ${this.#expected.position} in ${milliseconds(now() - started)}.`, false);
-    this.#result.title = "From your click to the answer";
+      this.#result.title = "From your click to the answer";
       if (this.#arrived.has(this.#expected.position)) this.#report();
     } catch (error) {
       if (topic === this.#topic && !signal.aborted) this.#say(explained(error), true);

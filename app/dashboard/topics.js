@@ -70,6 +70,7 @@ export class Topics {
     this.#more.hidden = this.#empty.hidden = true;
     this.#length = PAGE_TOPICS;
     this.#uncounted.clear();
+    this.#form.reset();
     say(this.#listResult, "");
     say(this.#createResult, "");
   }

@@ -25,6 +25,14 @@ async def log_in(tab: Tab, token: str) -> None:
     await tab.page.click("#login-form button")
 
 
+async def end_session(tab: Tab, keys: Keys, end: str) -> None:
+    if end == "logs out":
+        await tab.page.click("#logout")
+    else:
+        await keys.revoke("ada")
+    await expect(tab.page.locator("#login")).to_be_visible()
+
+
 async def picture(tab: Tab, name: str) -> None:
     if SCREENSHOTS:
         await tab.page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
@@ -49,6 +57,8 @@ async def test_a_person_logs_in_publishes_sees_it_arrive_and_logs_out(
     await expect(tab.page.locator("#login-result")).to_contain_text("unknown, expired or revoked")
     await expect(field).to_have_value("")
     await picture(tab, "login-refused")
+    await tab.page.set_viewport_size({"width": 390, "height": 800})
+    assert await tab.page.locator("#login").evaluate("panel => panel.getBoundingClientRect().left") > 0
     await log_in(tab, token)
     await expect(tab.page.locator("#login")).to_be_hidden()
     await expect(tab.page.locator("#who")).to_have_text("key:ada")
@@ -147,11 +157,7 @@ async def test_whoever_logs_in_next_sees_nothing_of_what_was_said_to_the_one_bef
     await tab.page.click("#create button")
     said = tab.page.locator("#create-result")
     await expect(said).to_contain_text("begins with a letter or digit")
-    if end == "logs out":
-        await tab.page.click("#logout")
-    else:
-        await keys.revoke("ada")
-    await expect(tab.page.locator("#login")).to_be_visible()
+    await end_session(tab, keys, end)
     await tab.page.route("**/v1/topics?*", lambda route: route.abort())
     sent: list[str] = []
     tab.page.on("request", lambda request: sent.append(request.method))
@@ -164,6 +170,33 @@ async def test_whoever_logs_in_next_sees_nothing_of_what_was_said_to_the_one_bef
     # Longer than the pause before the event would have been sent again.
     await tab.page.wait_for_timeout(2000)
     assert sent.count("POST") == 1
+    assert tab.faults == []
+
+
+@pytest.mark.parametrize("end", ["logs out", "is logged out"])
+async def test_whoever_logs_in_next_finds_the_forms_as_they_were_at_first(
+    context: BrowserContext, guarded: ThreadService, keys: Keys, end: str
+) -> None:
+    tab = await Tab.open(context, guarded.base_url)
+    await log_in(tab, await keys.make("ada", "admin"))
+    await tab.create("orders")
+    typed = {
+        "#create-name": "secret",
+        "#create-partitions": "7",
+        "#publish-type": "secret",
+        "#publish-key": "secret",
+        "#publish-data": '"secret',
+    }
+    at_first = {field: await tab.page.input_value(field) for field in typed}
+    for field, text in typed.items():
+        await tab.page.fill(field, text)
+    await end_session(tab, keys, end)
+    assert {field: await tab.page.input_value(field) for field in typed} == at_first
+    assert "secret" not in await tab.page.content()
+    await log_in(tab, await keys.make("eve", "subscribe:orders", "publish:orders"))
+    await tab.state("live")
+    await expect(tab.page.locator("#data-check")).to_have_text("Valid JSON")
+    assert {field: await tab.page.input_value(field) for field in typed} == at_first
     assert tab.faults == []
 
 

@@ -565,6 +565,35 @@ async def test_the_link_past_the_form_leads_to_the_events_of_the_same_topic(
     await expect(tab.page).to_have_title("Gapless")
 
 
+async def test_readers_of_the_screen_hear_of_results_and_not_of_each_key_or_event(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient
+) -> None:
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url, "orders")
+    await tab.publish("1")
+    await tab.page.evaluate("""() => {
+        window.heard = [];
+        const hear = (records) => heard.push(...records.map(({ target }) => target.textContent));
+        for (const place of document.querySelectorAll("[role=status], [role=alert], [aria-live]")) {
+            new MutationObserver(hear).observe(place, { childList: true, subtree: true });
+        }
+    }""")
+    await tab.page.fill("#publish-data", "")
+    await tab.page.type("#publish-data", '{"a": [1, 2, "three"')
+    await client.post("/v1/topics/orders/events", json=keyed(range(300)))
+    await tab.received(301)
+    assert await tab.page.evaluate("heard") == []
+    await tab.page.press("#publish-data", "Control+Enter")
+    await tab.page.wait_for_function("heard.length")
+    assert await tab.page.evaluate("heard") == ["Not published: the data is not valid JSON."]
+    await tab.page.type("#publish-data", "]}")
+    await expect(tab.page.locator("#publish-result")).to_be_empty()
+    # Of several notices only the new one is read.
+    notices = tab.page.locator("#notices")
+    await expect(notices).to_have_role("list")
+    assert await notices.get_attribute("aria-live") == "polite"
+
+
 async def test_every_control_has_a_name_and_can_be_reached_by_keyboard(
     context: BrowserContext, service: ThreadService
 ) -> None:

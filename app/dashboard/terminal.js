@@ -1,0 +1,51 @@
+// The form and the stream as commands for a terminal, to be copied.
+
+import { topicPath } from "./api.js";
+
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+export class Terminal {
+  #publish;
+  #tail;
+  #result;
+
+  constructor(document) {
+    this.#publish = document.getElementById("terminal-publish");
+    this.#tail = document.getElementById("terminal-tail");
+    this.#result = document.getElementById("terminal-result");
+    for (const button of document.querySelectorAll(".terminal button")) {
+      const command = document.getElementById(button.getAttribute("aria-controls"));
+      button.addEventListener("click", () => this.#copy(command));
+    }
+  }
+
+  // A `body` of null is none that could be sent: only JSON is sure to have nothing in it that a terminal obeys.
+  show(topic, body, authenticated) {
+    const target = quoted(`${location.origin}${topicPath(topic, "events")}`);
+    const token = authenticated ? "-H \"Authorization: Bearer $GAPLESS_TOKEN\" \\\n  " : "";
+    this.#publish.textContent =
+      body === null
+        ? "# The data is not valid JSON yet."
+        : `curl ${target} \\\n  ${token}-H 'Content-Type: application/json' \\\n  -d ${quoted(body)}`;
+    this.#tail.textContent = `gapless --url ${quoted(location.origin)} tail ${topic} --from earliest`;
+    this.#result.textContent = "";
+  }
+
+  clear() {
+    for (const place of [this.#publish, this.#tail, this.#result]) place.textContent = "";
+  }
+
+  // Over plain HTTP from another machine the browser has no clipboard for the page; what is selected can be copied by hand.
+  async #copy(command) {
+    try {
+      await navigator.clipboard.writeText(command.textContent);
+      this.#result.textContent = "Copied.";
+    } catch {
+      getSelection().selectAllChildren(command);
+      this.#result.textContent = "The command is selected: copy it with Ctrl C.";
+    }
+  }
+}
+
+// Within single quotes a shell takes all characters as they are, but for the quote itself.
+const quoted = (word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
