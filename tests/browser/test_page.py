@@ -482,7 +482,7 @@ async def test_where_parts_stand_below_each_other_events_follow_the_form_that_pu
     context: BrowserContext, service: ThreadService, width: int
 ) -> None:
     tab = await Tab.open(context, service.base_url)
-    await tab.page.set_viewport_size({"width": width, "height": 800})
+    await tab.page.set_viewport_size({"width": width, "height": 400})
     await tab.create("orders")
     await expect(tab.page.locator("#topic-title")).to_be_in_viewport()
     await tab.publish("1")
