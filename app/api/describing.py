@@ -9,6 +9,6 @@ from app.api.routing import JsonResponse, RawRoute, unlisted
 router = APIRouter(route_class=RawRoute)
 
 
-@router.api_route("/openapi.json", methods=["GET", "HEAD"], **unlisted("any"))
+@router.get("/openapi.json", **unlisted("any"))
 async def describe(request: Request) -> Response:
     return JsonResponse(request.app.openapi())

@@ -1,6 +1,7 @@
 """Describes operations for OpenAPI: parameters, bodies and answers with examples, every error among them."""
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -271,11 +272,12 @@ def _problem_answer(status: int, bodies: Mapping[str, Any]) -> dict[str, Any]:
 
 def describe_service(app: FastAPI) -> dict[str, Any]:
     """The document of the whole service."""
+    routes = [_documented(route) for route in app.routes if isinstance(route, APIRoute)]
     document = get_openapi(
         title=app.title,
         version=app.version,
         description=app.description,
-        routes=app.routes,
+        routes=routes,
         tags=TAGS,
         servers=SERVERS,
         contact=CONTACT,
@@ -283,7 +285,7 @@ def describe_service(app: FastAPI) -> dict[str, Any]:
     )
     # Relative to the document, in the repository and at a server alike; FastAPI takes absolute ones only.
     document["externalDocs"] = EXTERNAL_DOCS
-    _restore_nulls(document, app)
+    _restore_nulls(document, routes)
     document["components"] = {
         "schemas": component_schemas(
             (*MODELS, *GROUP_MODELS, *LEASE_MODELS, *DEAD_LETTER_MODELS, *AUDIT_MODELS, *ACCESS_MODELS),
@@ -324,10 +326,17 @@ SECURITY_SCHEMES = {
 }
 
 
-def _restore_nulls(document: dict[str, Any], app: FastAPI) -> None:
+def _documented(route: APIRoute) -> APIRoute:
+    """HEAD goes without saying where there is GET."""
+    shown = copy.copy(route)
+    shown.methods = (route.methods or set()) - {"HEAD"}
+    return shown
+
+
+def _restore_nulls(document: dict[str, Any], routes: Iterable[APIRoute]) -> None:
     """FastAPI drops every null, those in examples too."""
-    for route in app.routes:
-        if isinstance(route, APIRoute) and route.include_in_schema:
+    for route in routes:
+        if route.include_in_schema:
             for method in route.methods or ():
                 described = document["paths"][route.path_format][method.lower()]
                 for status, said in route.responses.items():

@@ -23,7 +23,6 @@ from app.api.document import (
 from app.api.group_schemas import MAX_LEASE_SECONDS, GroupEndFrame
 from app.api.lease_schemas import MAX_CLAIM_EVENTS, MAX_MEMBER, LeaseAnswer, SkippedFrame, is_member_name
 from app.api.params import Query, group_of, refuse
-from app.api.routing import unlisted
 from app.api.schemas import DrainFrame, StoredEvent
 from app.api.stream_response import StreamResponse, StreamRoute
 from app.api.traced import group_frames, receiving
@@ -49,7 +48,6 @@ data: {"topic":"orders","partition":0,"offset":1200,"id":"0-1200","source":"/v1/
 """
 
 
-@router.head("/v1/topics/{topic}/subscriptions/{group}/stream", **unlisted("consume"))
 @router.get(
     "/v1/topics/{topic}/subscriptions/{group}/stream",
     **operation(

@@ -14,7 +14,7 @@ from app.api.deps import parts
 from app.api.document import JSON, answer, content, operation, ref
 from app.api.params import no_query
 from app.api.problems import problem_response
-from app.api.routing import JsonResponse, RawRoute, unlisted
+from app.api.routing import JsonResponse, RawRoute
 from app.api.schemas import Health
 from app.errors import (
     DatabaseUnavailable,
@@ -51,7 +51,6 @@ _READY = {
 }
 
 
-@router.head("/livez", **unlisted("none"))
 @router.get(
     "/livez",
     **operation(
@@ -69,7 +68,6 @@ async def get_liveness(request: Request) -> Response:
     return JsonResponse({"status": "ok"})
 
 
-@router.head("/readyz", **unlisted("none"))
 @router.get(
     "/readyz",
     **operation(

@@ -45,12 +45,12 @@ def parts() -> dict[str, Part]:
     return found
 
 
-@router.api_route("/", methods=["GET", "HEAD"], **unlisted("none"))
+@router.get("/", **unlisted("none"))
 async def page(request: Request) -> Response:
     return _answer(request, parts()[INDEX])
 
 
-@router.api_route("/static/{name}", methods=["GET", "HEAD"], **unlisted("none"))
+@router.get("/static/{name}", **unlisted("none"))
 async def part(request: Request) -> Response:
     name = request.path_params["name"]
     if name == INDEX or name not in parts():
@@ -65,6 +65,4 @@ def _answer(request: Request, part: Part) -> Response:
     headers = {"ETag": part.etag, "Cache-Control": "no-cache"}
     if is_known(request, part.etag):
         return Response(status_code=304, headers=headers)
-    body = b"" if request.method == "HEAD" else part.content
-    headers["Content-Length"] = str(len(part.content))
-    return Response(body, headers=headers, media_type=part.media_type)
+    return Response(part.content, headers=headers, media_type=part.media_type)

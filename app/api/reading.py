@@ -179,7 +179,9 @@ async def read_events(request: Request) -> Response:
     if etag and is_known(request, etag):
         return Response(status_code=304, headers=_caching(asked, etag, cacheable))
     page = await _filled(here, asked, page)
-    if asked.wait and not page.events and await _news(request, here, asked, page):
+    # The answer to HEAD has nothing to wait for: it tells how things stand.
+    waits = asked.wait and request.method != "HEAD"
+    if waits and not page.events and await _news(request, here, asked, page):
         page = await _filled(here, asked, page)
     if len(page.events) < asked.limit:
         etag = None

@@ -58,6 +58,9 @@ class RawRoute(APIRoute):
         if declared is None:
             raise TypeError(f"the route {path} does not say what it allows")
         self.needs = Needs(declared, self.takes_tickets)
+        methods = self.methods or set()
+        # Whoever may GET may ask for the head of the answer alone (RFC 9110, 9.1).
+        self.methods = methods | {"HEAD"} if "GET" in methods else methods
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)

@@ -15,7 +15,6 @@ from app.api.credentials import TICKET
 from app.api.deps import parts
 from app.api.document import DATABASE, TICKET_PARAMETER, TOPIC, answer, event_stream, header, operation, query
 from app.api.params import Query, check_topic_name, refuse, timestamp, topic_of
-from app.api.routing import unlisted
 from app.api.schemas import DrainFrame, EndFrame, GapFrame, StartFrame, StoredEvent
 from app.api.stream_response import StreamResponse, StreamRoute
 from app.api.traced import receiving
@@ -107,7 +106,6 @@ def _operation(operation_id: str, summary: str, parameters: Sequence[dict[str, A
     )
 
 
-@router.head("/v1/stream", **unlisted("subscribe"))
 @router.get("/v1/stream", **_operation("follow_topics", "Follow several topics", [_TOPICS]))
 async def follow_topics(request: Request) -> Response:
     """Frames without an `event` field are events; each `id` is the position in all topics after it.
@@ -133,7 +131,6 @@ async def follow_topics(request: Request) -> Response:
     return await _stream(request, topics, asked)
 
 
-@router.head("/v1/topics/{topic}/stream", **unlisted("subscribe"))
 @router.get("/v1/topics/{topic}/stream", **_operation("follow_topic", "Follow a topic", [TOPIC]))
 async def follow_topic(request: Request) -> Response:
     """The same for one topic; here a bare offset is an event id too, if the topic has one partition."""

@@ -39,9 +39,8 @@ OPEN_AND_UNLISTED = {
     ("HEAD", "/"),
     ("GET", "/static/{name}"),
     ("HEAD", "/static/{name}"),
-    ("HEAD", "/livez"),
-    ("HEAD", "/readyz"),
     ("GET", "/PROTOCOL.md"),
+    ("HEAD", "/PROTOCOL.md"),
 }
 """What else is open, beside the operations of the document."""
 TIMES = 1000

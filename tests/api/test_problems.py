@@ -97,8 +97,8 @@ async def test_a_wrong_method_is_a_problem_that_names_the_right_ones(
 ) -> None:
     for method, path, allowed in (
         ("POST", "/livez", "GET, HEAD"),
-        ("PUT", f"{topic}/events", "GET, POST"),
-        ("POST", topic, "DELETE, GET, PATCH, PUT"),
+        ("PUT", f"{topic}/events", "GET, HEAD, POST"),
+        ("POST", topic, "DELETE, GET, HEAD, PATCH, PUT"),
         ("GET", f"{topic}/trim", "POST"),
         ("DELETE", f"{topic}/stream", "GET, HEAD"),
     ):
