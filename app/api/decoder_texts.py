@@ -4,8 +4,6 @@ import re
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from app.api.gate import half_of_a_pair
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 NO_BYTE_ORDER_MARK = "The text begins with a byte order mark; send UTF-8 without it."
 TOO_EARLY = "The JSON text ends too early."
@@ -15,6 +13,7 @@ _MALFORMED = re.compile(r"JSON is malformed: (.*) \(byte ([0-9]+)\)")
 _LETTERS = ascii_lowercase.encode()
 _NAME = "a name in double quotes must stand there"
 _ESCAPE = "JSON has no such escape"
+_HALF = "half of a surrogate pair stands for no character"
 _MORE = "trailing characters"
 _REASONS = {
     "invalid character": "this character cannot stand there",
@@ -30,10 +29,15 @@ _REASONS = {
     "invalid escape character in string": _ESCAPE,
     "invalid escaped character": _ESCAPE,
     "invalid character in unicode escape": _ESCAPE,
-    "unexpected end of hex escape": _ESCAPE,
-    "invalid utf-16 surrogate pair": _ESCAPE,
-    "unexpected end of escaped utf-16 surrogate pair": _ESCAPE,
+    "unexpected end of hex escape": _HALF,
+    "invalid utf-16 surrogate pair": _HALF,
+    "unexpected end of escaped utf-16 surrogate pair": _HALF,
 }
+
+_LONGEST_ESCAPE = len(rb"\ud83d\ude00")
+_CUT_ESCAPE = re.compile(
+    rb"\\u(?:[0-9a-fA-F]{0,3}(?=[^0-9a-fA-F])|(?P<half>[dD][89abAB][0-9a-fA-F]{2})(?=[^\\]|\\[^u]))"
+)
 
 
 class SyntaxFault(NamedTuple):
@@ -58,10 +62,10 @@ def fault_of(document: bytes, said: str, of: str = "", *, is_line: bool = False)
         reason = _REASONS.get(found[1], found[1])
     elif "truncated" not in said:
         return SyntaxFault(f"{said}.", None)
-    elif (half := half_of_a_pair(document)) is not None:
-        position, reason = half, "half of a surrogate pair cannot stand there"
     elif (word := _word_at_the_end(document)) is not None:
         position, reason = word, _REASONS["invalid character"]
+    elif (escape := _escape_at_the_end(document)) is not None:
+        position, reason = escape.end(), _ESCAPE if escape["half"] is None else _HALF
     else:
         return SyntaxFault(TOO_EARLY_IN_LINE if is_line else TOO_EARLY, None)
     place = f"column {column(document, position)}"
@@ -77,6 +81,11 @@ def _word_at_the_end(document: bytes) -> int | None:
     start = len(text.rstrip(_LETTERS))
     quotes = document.replace(b"\\\\", b"").replace(b'\\"', b"").count(b'"')
     return None if quotes % 2 or len(text) in (start, len(document)) else start
+
+
+def _escape_at_the_end(document: bytes) -> re.Match[bytes] | None:
+    """One that is wrong, while the decoder misses only the bytes that the longest would still have."""
+    return _CUT_ESCAPE.search(document.replace(b"\\\\", b"__"), max(0, len(document) - _LONGEST_ESCAPE))
 
 
 def column(document: bytes, position: int) -> int:

@@ -49,12 +49,6 @@ def flaws(document: bytes, depth: int = MAX_DEPTH) -> list[Flaw]:
     return [flaw for flaw in found if flaw is not None]
 
 
-def half_of_a_pair(document: bytes) -> int | None:
-    """Where half of a surrogate pair stands. Decoders may take it for the end of the text."""
-    found = _UNSTORABLE.finditer(_neutral(document))
-    return next((one.start() for one in found if not one[0].endswith(b"u0000")), None)
-
-
 def _is_utf8(document: bytes) -> bool:
     if document.isascii():
         return True

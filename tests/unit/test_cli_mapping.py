@@ -88,7 +88,7 @@ def test_a_line_that_is_not_json_is_refused_and_cannot_leave_its_place(line: byt
         (b'{"a":1,}', "Not JSON at column 8: a name in double quotes must follow the ','."),
         (b'{"a":1}}', "Not JSON at column 8: the JSON text is over, but more follows."),
         ('{"é":tru}'.encode(), "Not JSON at column 7: this character cannot stand there."),
-        (b'{"a":"\\ud800 "}', "Not JSON at column 7: half of a surrogate pair cannot stand there."),
+        (b'{"a":"\\ud800 "}', "Not JSON at column 13: half of a surrogate pair stands for no character."),
         ('{"é":"'.encode() + b'\xff"}', "Not UTF-8 at column 7."),
         (b"\xef\xbb\xbf1", "The text begins with a byte order mark; send UTF-8 without it."),
         (b"[" * 100_000, "The JSON text is nested too deeply."),

@@ -57,7 +57,7 @@ def told(body: bytes | str) -> str:
         ('{"events":"no}', "The JSON text ends too early."),
         ('{\n "events":\n "\\q"}', "Not JSON at line 3, column 4: JSON has no such escape."),
         ('{"events":[{"data":1}] "x":1}', "Not JSON at line 1, column 24: ',' or '}' must stand there."),
-        ('["\\ud800 "]', "Not JSON at line 1, column 3: half of a surrogate pair cannot stand there."),
+        ('["\\ud800 "]', "Not JSON at line 1, column 9: half of a surrogate pair stands for no character."),
         ("\ufeff" + "[" * 1_000, "The text begins with a byte order mark; send UTF-8 without it."),
         ('{"events":[]} x', "Not JSON at line 1, column 15: the JSON text is over, but more follows."),
         (
@@ -77,6 +77,31 @@ def told(body: bytes | str) -> str:
             '{"events":[{"data":"\\x"}]}',
             "Not JSON at line 1, column 11 of the event: JSON has no such escape.",
         ),
+        (
+            '{"events":[],"x":"\\ud83d"}',
+            "Not JSON at line 1, column 25: half of a surrogate pair stands for no character.",
+        ),
+        (
+            '{"events":[],"x":"\\ud83d\\n"}',
+            "Not JSON at line 1, column 25: half of a surrogate pair stands for no character.",
+        ),
+        (
+            '{"events":[],"x":"\\ud83d\\u0041"}',
+            "Not JSON at line 1, column 31: half of a surrogate pair stands for no character.",
+        ),
+        (
+            '{"events":[],"\\ude00":1}',
+            "Not JSON at line 1, column 21: half of a surrogate pair stands for no character.",
+        ),
+        (
+            '{"events":[],"x":"\\ud83d, and more"}',
+            "Not JSON at line 1, column 25: half of a surrogate pair stands for no character.",
+        ),
+        ('{"events":[],"x":"\\ud83d\\u00"}', "Not JSON at line 1, column 30: JSON has no such escape."),
+        ('{"events":[],"x":"\\u1"}', "Not JSON at line 1, column 22: JSON has no such escape."),
+        ('{"events":[],"x":"\\ud83d', "The JSON text ends too early."),
+        ('{"events":[],"x":"\\ud83d\\ude', "The JSON text ends too early."),
+        ('{"events":[],"x":"\\\\ud83d"', "The JSON text ends too early."),
         (
             '{"events":[\n\n  {\n  "key": maybe}]}',
             "Not JSON at line 2, column 10 of the event: this character cannot stand there.",
