@@ -1,6 +1,7 @@
 /*
  * Creates the next segment of logs whose newest segment is half full or more, at most p_limit in a
- * call, and returns how many. One runner at a time: another gets null at once.
+ * call, and returns how many. One runner at a time: another gets null at once. Raises GP003 for a limit
+ * below 1.
  *
  * Publishers note such logs in gapless.segment_due, so an idle run costs nothing, however many logs
  * there are. A topic whose segments somebody else is creating is left for the next run.
@@ -16,6 +17,7 @@ declare
   v_log record;
   v_created integer := 0;
 begin
+  perform gapless.check_limit(p_limit);
   if not pg_try_advisory_xact_lock(gapless.lock_key(5, 0, 0)) then
     return null;
   end if;

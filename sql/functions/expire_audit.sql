@@ -1,6 +1,7 @@
 /*
  * Removes entries of the audit log that are older than p_seconds, at most p_limit in a call, the oldest first, and returns
- * how many. Nothing else removes any. Raises GP003 for less than a day: what was done last cannot be hidden by this.
+ * how many. Nothing else removes any. Raises GP003 for a limit below 1, and for less than a day: what was done last cannot
+ * be hidden by this.
  *
  * Looks at the oldest p_limit only, so that where none is old enough it does not matter how many there are;
  * a thousand entries that a clock running ahead has dated later hold up what comes after them until they are old themselves.
@@ -22,6 +23,7 @@ begin
     raise exception using
       errcode = 'GP003', message = 'the audit log is kept for a day to ten years', detail = '{"field":"seconds"}';
   end if;
+  perform gapless.check_limit(p_limit);
   v_before := gapless.clock() - make_interval(secs => p_seconds);
   v_to := (
     select max(o.audit_id)

@@ -1,6 +1,7 @@
 /*
  * Removes tickets and sessions past their time, at most p_limit of each in a call, and returns how many.
- * Keys stay: an expired one is shown until somebody revokes it, a revoked one is kept for the audit log.
+ * Keys stay: an expired one is shown until somebody revokes it, a revoked one is kept for the audit log. Raises
+ * GP003 for a limit below 1.
  */
 create or replace function gapless.expire_keys(p_limit integer default 10000)
 returns integer
@@ -13,6 +14,7 @@ declare
   v_tickets integer;
   v_sessions integer;
 begin
+  perform gapless.check_limit(p_limit);
   delete from gapless.stream_ticket t
   where t.ctid = any (array(
     select c.ctid

@@ -1,6 +1,7 @@
 /*
  * Removes chunks of bulk loads to which nothing was added for a day, the oldest first, at most p_limit
  * in a call, and returns how many. A load that is being published or discarded is left to that call.
+ * Raises GP003 for a limit below 1.
  */
 create or replace function gapless.expire_loads(p_limit integer default 100)
 returns integer
@@ -15,6 +16,7 @@ declare
   v_expired integer := 0;
   v_count integer;
 begin
+  perform gapless.check_limit(p_limit);
   for v_load in
     select c.topic_id, c.load_id
     from gapless.load_chunk c

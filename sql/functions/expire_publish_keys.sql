@@ -1,5 +1,5 @@
 /*
- * Removes idempotency keys past their time, at most p_limit in a call, and returns how many.
+ * Removes idempotency keys past their time, at most p_limit in a call, and returns how many. Raises GP003 for a limit below 1.
  */
 create or replace function gapless.expire_publish_keys(p_limit integer default 10000)
 returns integer
@@ -10,6 +10,7 @@ as $$
 declare
   v_expired integer;
 begin
+  perform gapless.check_limit(p_limit);
   delete from gapless.publish_key k
   where k.ctid = any (array(
     select c.ctid

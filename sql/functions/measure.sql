@@ -7,6 +7,7 @@
  * Bounded: the first p_max_topics topics, as far as they have p_max_logs partitions together, and groups as far as these have
  * as many together. What is beyond is left out, always the newest, so what is watched stays watched. Measured: 0.35 s for
  * 1,000 topics with a group each that has something to claim, half of it where each group's statement is planned once only.
+ * Raises GP003 for bounds below 1.
  */
 create or replace function gapless.measure(p_max_topics integer, p_max_logs integer)
 returns table (
@@ -39,7 +40,17 @@ declare
   v_partition integer;
   v_earliest bigint[];
   v_tip bigint[];
+  v_field text := case
+    when p_max_topics is null or p_max_topics < 1 then 'max_topics'
+    when p_max_logs is null or p_max_logs < 1 then 'max_logs'
+  end;
 begin
+  if v_field is not null then
+    raise exception using
+      errcode = 'GP003',
+      message = v_field || ' must be 1 or more',
+      detail = json_build_object('field', v_field)::text;
+  end if;
   measure.tip := (select count(*) from gapless.topic t where t.deleted_at is null);
   measure.lag := (
     select count(*)

@@ -5,6 +5,7 @@
  * were. Does at most about p_limit of each, and ends leases of about 20,000 events: call it again until it returns 0;
  * where it removed p_limit rows or more, there are others. No log has much more than half of a call, and in each the
  * logs come in another order, so that one at which rows come faster than they go keeps no other from being swept.
+ * Raises GP003 for a limit below 1.
  *
  * gapless.swept keeps how far it came, so it never walks what it removed before, even while an old
  * transaction keeps vacuum from it; where nothing happened a log costs two index probes. A lease that is not over for
@@ -41,6 +42,7 @@ declare
   v_ended bigint := 0;
   v_locked integer := 0;
 begin
+  perform gapless.check_limit(p_limit);
   if not pg_try_advisory_xact_lock(gapless.lock_key(5, 0, 5)) then
     return 0;
   end if;

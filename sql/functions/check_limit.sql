@@ -1,0 +1,14 @@
+/*
+ * Raises GP003 unless a call may do something, and not all of it at once, as it would without a limit.
+ */
+create or replace function gapless.check_limit(p_limit integer)
+returns void
+language plpgsql
+immutable
+as $$
+begin
+  if p_limit is null or p_limit < 1 then
+    raise exception using errcode = 'GP003', message = 'limit must be 1 or more', detail = '{"field":"limit"}';
+  end if;
+end
+$$;
