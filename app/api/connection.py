@@ -31,6 +31,8 @@ BODY_BYTES_PER_SECOND = 10_000
 """Slower bodies than this are cut, after a time in which any may be slow."""
 LINGER_SECONDS = 5.0
 """For the rest of a refused request: closed at once, the connection would take the answer with it."""
+HEARING_SECONDS = 0.05
+"""For whoever connects as the server stops to say what they want; it takes twice as long in any case."""
 MAX_WAITING = 100
 """Requests behind one that is not answered; the piece that brought the last of them may have some more."""
 PIECE_BYTES = 16 * 1024
@@ -238,6 +240,13 @@ class Connection(HttpToolsProtocol):
                 self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
             else:
                 self.transport.close()
+
+    def shutdown(self) -> None:
+        if self.cycle is None:
+            # What they ask may be here, unread, and closed at once the connection would be reset.
+            self.loop.call_later(HEARING_SECONDS, super().shutdown)
+        else:
+            super().shutdown()
 
     def end_unread(self) -> None:
         """The client takes nothing of what was written."""

@@ -24,7 +24,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from app.api.connection import Connection
+from app.api.connection import HEARING_SECONDS, Connection
 from app.api.deps import Parts
 from app.api.unread import end_unread
 from app.errors import CannotListen
@@ -75,6 +75,8 @@ class Server(uvicorn.Server):
             self._serving()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # uvicorn asks those that are there to end; asyncio makes one some turns of its loop after accepting.
+        asyncio.get_running_loop().call_later(HEARING_SECONDS, self._end_late, frozenset(self._connections))
         await super().shutdown(sockets)
         if self._unread is not None:
             self._unread.cancel()
@@ -86,6 +88,10 @@ class Server(uvicorn.Server):
     @property
     def _parts(self) -> Parts | None:
         return getattr(self.config.app, "parts", None)
+
+    def _end_late(self, asked: frozenset[Connection]) -> None:
+        for connection in self._connections - asked:
+            connection.shutdown()
 
     def _stop(self) -> None:
         if (parts := self._parts) is not None:
