@@ -78,8 +78,10 @@ class _Flow(FlowControl):
 def _target(url: bytes) -> tuple[bytes, str, bytes]:
     """The path as it came and decoded, and the query."""
     parsed = httptools.parse_url(url)
-    path = parsed.path.decode("ascii")
-    return parsed.path, unquote(path) if "%" in path else path, parsed.query or b""
+    # That of an address without one, as proxies are asked (RFC 9112, 3.2.2).
+    raw_path = parsed.path or b"/"
+    path = raw_path.decode("ascii")
+    return raw_path, unquote(path) if "%" in path else path, parsed.query or b""
 
 
 _known_target = lru_cache(MOST_TARGETS)(_target)
@@ -274,7 +276,8 @@ class Connection(HttpToolsProtocol):
             access_log=False,
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
+            # Whoever speaks 1.0 knows no answer before the answer (RFC 9110, 10.1.1).
+            expect_100_continue=self.expect_100_continue and version != "1.0",
             keep_alive=version != "1.0" and self.parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )

@@ -22,10 +22,14 @@ CLOUDEVENTS = "application/cloudevents"
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # nosec B105
 _MEDIA_TYPE = re.compile(rf"[ \t]*({_TOKEN}/{_TOKEN})[ \t]*((?:;.*)?)")
+_WEIGHT = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
 _PARAMETER = re.compile(rf';[ \t]*(?:({_TOKEN})=(?:({_TOKEN})|"((?:[^"\\]|\\.)*+)"))?[ \t]*')
 
 
-_DECISIVE = (b"content-type", b"content-encoding", b"ce-specversion")
+COMPRESSED = "Compressed requests are not taken."
+_DECISIVE = (b"content-type", b"content-encoding", b"ce-specversion", b"transfer-encoding")
+_UNCODED = {b"content-encoding": b"identity", b"transfer-encoding": b"chunked"}
+"""By these a body is what its type says; the server itself undoes chunks."""
 _MOST_COMMON = [(b"content-type", b"application/json")]
 
 
@@ -34,8 +38,8 @@ def content_of(headers: RawHeaders) -> Content:
     if [header for header in headers if header[0] in _DECISIVE] == _MOST_COMMON:
         return Content.EVENTS
     values = [value.decode("latin-1") for name, value in headers if name.lower() == b"content-type"]
-    if any(name.lower() == b"content-encoding" and value.lower() != b"identity" for name, value in headers):
-        raise UnsupportedMediaType("Compressed requests are not taken.", accepted=ACCEPTED)
+    if any(value.lower() != _UNCODED.get(name.lower(), value.lower()) for name, value in headers):
+        raise UnsupportedMediaType(COMPRESSED, accepted=ACCEPTED)
     media_type = _parse(values[0]) if len(values) == 1 else None
     name = media_type[0] if media_type else ""
     binary = any(name.lower() == b"ce-specversion" for name, _ in headers)
@@ -52,6 +56,17 @@ def _refusal(values: Sequence[str]) -> str:
     """Curl and forms send a type that nobody asked them for."""
     given = f"The Content-Type is {values[0][:100]!r}. " if len(values) == 1 else ""
     return f"{given}Send one of {', '.join(ACCEPTED)}; with ce-* headers, any type."
+
+
+def weight_of(media_type: str, accept: Sequence[str]) -> float:
+    """How much the lines of an Accept header ask for a type by its name, from 0, not at all, to 1."""
+    weights = [0.0]
+    for one in ",".join(accept).split(","):
+        named = _parse(one)
+        if named is not None and named[0] == media_type:
+            weight = named[1].get("q", "1")
+            weights.append(float(weight) if _WEIGHT.fullmatch(weight) else 0.0)
+    return max(weights)
 
 
 def is_json(content_type: str) -> bool:

@@ -1,6 +1,7 @@
 """Reads a partition page by page: from an offset or a time, as JSON or NDJSON, waiting for news if asked."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter
@@ -25,6 +26,7 @@ from app.api.document import (
     ref,
 )
 from app.api.leaving import unless_left
+from app.api.media_types import weight_of
 from app.api.params import MAX_OFFSET, MAX_PARTITION, Query, refuse, timestamp, topic_of
 from app.api.routing import RawRoute
 from app.api.schemas import EventPage, StoredEvent
@@ -201,8 +203,13 @@ def _asked(request: Request, settings: Settings) -> Asked:
         start=_start(given),
         limit=given.number("limit", 1, settings.page_max_events) or DEFAULT_LIMIT,
         wait=given.number("wait", 0, int(settings.max_wait_seconds)) or 0,
-        lines=NDJSON in request.headers.get("accept", ""),
+        lines=_wants_lines(request.headers.getlist("accept")),
     )
+
+
+def _wants_lines(accept: Sequence[str]) -> bool:
+    wanted = weight_of(NDJSON, accept)
+    return wanted > 0 and wanted >= weight_of(JSON, accept)
 
 
 def _start(given: Query) -> str:

@@ -21,6 +21,7 @@ from app.api.body_room import room_of
 from app.api.credentials import refuse_token_in_query
 from app.api.gate import flaws
 from app.api.items import syntax_fault
+from app.api.media_types import COMPRESSED
 from app.api.problems import problem_response
 from app.errors import (
     GaplessError,
@@ -159,7 +160,7 @@ async def read_model(
     try:
         return model.model_validate_json(body, strict=True)
     except ValidationError as error:
-        raise _refusal(body, error) from None
+        raise _refusal(request, body, error) from None
 
 
 async def read_struct(
@@ -176,7 +177,7 @@ async def read_struct(
         fault = struct_fault(str(error))
         raise InvalidArgument(fault.detail, field=fault.field) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise _no_json(body) from None
+        raise _no_json(request, body) from None
 
 
 def require_json(request: Request) -> None:
@@ -186,17 +187,19 @@ def require_json(request: Request) -> None:
         raise UnsupportedMediaType("Send a JSON body in UTF-8, with Content-Type: application/json.")
 
 
-def _refusal(body: bytes, error: ValidationError) -> GaplessError:
+def _refusal(request: Request, body: bytes, error: ValidationError) -> GaplessError:
     found = error.errors(include_url=False, include_input=False)
     if found[0]["type"] == "json_invalid":
-        return _no_json(body)
+        return _no_json(request, body)
     faults = [model_fault(item) for item in found]
     return InvalidArgument(
         faults[0].detail, field=faults[0].field, errors=[fault._asdict() for fault in faults]
     )
 
 
-def _no_json(body: bytes) -> InvalidJson:
+def _no_json(request: Request, body: bytes) -> InvalidJson | UnsupportedMediaType:
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        return UnsupportedMediaType(COMPRESSED)
     found = flaws(body)
     fault = None if found else syntax_fault(body)
     if fault is not None:

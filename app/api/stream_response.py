@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from app.api.access import permit_of
 from app.api.cycle import ATTACH, UNREAD
 from app.api.deps import parts
+from app.api.media_types import weight_of
 from app.api.problems import is_temporary, problem_response, status_of
 from app.api.routing import RawRoute
 from app.api.sse import DRAIN, PING, drain_for, retry_line
@@ -37,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 def refusal(scope: Scope, error: GaplessError, retry_milliseconds: int) -> Response:
     """EventSource gives up for good on any status but 200: a stream that ends tells it of what will pass."""
-    if not (is_temporary(error) and EVENT_STREAM in Headers(scope=scope).get("accept", "")):
+    if not (is_temporary(error) and weight_of(EVENT_STREAM, Headers(scope=scope).getlist("accept"))):
         return problem_response(error)
     if status_of(error) == HTTPStatus.TOO_MANY_REQUESTS:
         # It comes back until others of its own leave, so it may take its time.

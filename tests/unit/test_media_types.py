@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.api.media_types import ACCEPTED, Content, content_of, is_json
+from app.api.media_types import ACCEPTED, Content, content_of, is_json, weight_of
 from app.errors import UnsupportedMediaType
 from tests.support.contents import headers
 
@@ -98,3 +98,37 @@ def test_compressed_requests_are_refused() -> None:
 )
 def test_json_is_known_by_its_subtype_or_suffix(content_type: str, expected: bool) -> None:
     assert is_json(content_type) is expected
+
+
+@pytest.mark.parametrize("coding", [b"gzip, chunked", b"gzip", b"deflate,chunked"])
+def test_a_body_coded_on_its_way_is_refused_and_one_in_chunks_is_not(coding: bytes) -> None:
+    for content_type in ("application/json", "application/octet-stream"):
+        with pytest.raises(UnsupportedMediaType, match="Compressed"):
+            content_of([*headers(content_type, ce_specversion="1.0"), (b"transfer-encoding", coding)])
+    assert content_of([*headers("application/json"), (b"transfer-encoding", b"Chunked")]) is Content.EVENTS
+
+
+@pytest.mark.parametrize(
+    ("accept", "weight"),
+    [
+        ("", 0),
+        ("*/*", 0),
+        ("application/*", 0),
+        ("application/x-ndjson", 1),
+        ("Application/X-NDJSON", 1),
+        ("application/x-ndjson;q=0", 0),
+        ("application/x-ndjson; q=0.000", 0),
+        ("application/x-ndjson ;Q=0.25", 0.25),
+        ("text/html, application/x-ndjson;v=1;q=0.5;x=y", 0.5),
+        ("application/x-ndjson;q=0.1,application/x-ndjson;q=0.7", 0.7),
+        ("application/x-ndjsons", 0),
+        ("application/x-ndjson;q=nan", 0),
+        ("application/x-ndjson;q=2", 0),
+        ("application/x-ndjson;q=-1", 0),
+        ("application/x-ndjson;q", 0),
+        (",,;,", 0),
+    ],
+)
+def test_a_type_weighs_what_accept_says_of_its_name(accept: str, weight: float) -> None:
+    assert weight_of("application/x-ndjson", [accept]) == weight
+    assert weight_of("application/x-ndjson", ["text/plain", accept]) == weight
