@@ -78,6 +78,10 @@ MEANINGS: Mapping[str, str] = {
         "Retention or a trim removed the offset. Go on at `earliest`; what lies before is gone."
     ),
     "partition_not_found": "The topic has only `partitions` partitions, numbered from 0.",
+    "precondition_failed": (
+        "A change was asked for with `If-Match`, which the weak ETags of this service never fulfil, so "
+        "nothing was changed. Read again, then send it without."
+    ),
     "rate_limited": "This caller sends more than it may. Wait as long as `Retry-After` says.",
     "request_timeout": "The request took too long to arrive. Send it faster, or in smaller pieces.",
     "request_too_large": (

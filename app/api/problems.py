@@ -69,6 +69,7 @@ HTTP_CODES: Mapping[int, tuple[str, str]] = {
     404: ("not_found", "There is nothing at this path; /openapi.json lists what there is."),
     405: ("method_not_allowed", "The path does not take this method; the Allow header lists those it takes."),
     408: ("request_timeout", "The request took too long to arrive."),
+    412: ("precondition_failed", "The ETags here are weak, so none fulfils If-Match."),
     413: ("request_too_large", "The request is too large."),
     431: ("too_many_headers", "The request has too many headers, or they are too large."),
 }

@@ -5,6 +5,7 @@ FastAPI's own request handling is skipped: it would parse bodies leniently and c
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, TypeVar
 
 import msgspec
@@ -41,6 +42,7 @@ MAX_LIST_BYTES = 256 * 1024
 """Of bodies that list up to 10,000 offsets or ids."""
 SLOW_SECONDS = 1.0
 """Of a body that took longer, the caller may have lost the right to send it."""
+CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 _JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")
 
@@ -62,6 +64,8 @@ class RawRoute(APIRoute):
         methods = self.methods or set()
         # Whoever may GET may ask for the head of the answer alone (RFC 9110, 9.1).
         self.methods = methods | {"HEAD"} if "GET" in methods else methods
+        if methods & CHANGING:
+            self.endpoint = _unconditional(endpoint)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -80,6 +84,20 @@ class RawRoute(APIRoute):
 
     def refuse(self, scope: Scope, error: GaplessError) -> Response:
         return problem_response(error)
+
+
+def _unconditional(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes no change on the condition of an ETag: all are weak, and none fulfils it (RFC 9110, 13.1.1)."""
+
+    @wraps(endpoint)
+    async def unless_conditional(request: Request) -> Response:
+        wanted = ",".join(request.headers.getlist("if-match")).strip()
+        if wanted not in ("", "*"):
+            raise HTTPException(412)
+        response: Response = await endpoint(request)
+        return response
+
+    return unless_conditional
 
 
 def unlisted(allows: str) -> dict[str, Any]:

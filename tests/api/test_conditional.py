@@ -59,3 +59,17 @@ async def test_a_refusal_has_no_etag_and_is_never_304(http: httpx.AsyncClient, t
     answer = await asked_again(http, topic, etag)
     problem(answer, 404, "topic_not_found")
     assert "etag" not in answer.headers
+
+
+async def test_a_change_on_the_condition_of_an_etag_is_refused_not_made(
+    http: httpx.AsyncClient, topic: str, group: str
+) -> None:
+    for path in (topic, group):
+        etag = (await http.get(path)).headers["etag"]
+        for condition in (etag, etag.removeprefix("W/"), '"other"', f'"other", {etag}', "x"):
+            for method in ("PUT", "PATCH", "DELETE"):
+                answer = await http.request(method, path, headers={"If-Match": condition}, json={})
+                problem(answer, 412, "precondition_failed")
+        assert (await asked_again(http, path, etag)).status_code == 304
+    changed = await http.patch(topic, headers={"If-Match": "*"}, json={"description": "changed"})
+    assert changed.json()["description"] == "changed"
