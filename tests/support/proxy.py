@@ -79,7 +79,7 @@ class FaultProxy:
         self.delay_seconds = 0.0
 
     def cut(self, *, reset: bool = False) -> None:
-        """End every open connection, with FIN or with RST."""
+        """End every connection that was accepted, with FIN or with RST."""
         for link in list(self._links):
             link.cut(reset=reset)
 
@@ -108,20 +108,21 @@ class FaultProxy:
             _close(writer)
 
     async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            there, back = await self.target.connect()
-        except OSError:
-            _close(writer, reset=True)
-            return
-        link = _Link(client=writer, server=back)
+        link = _Link(client=writer)
         self._links.add(link)
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._pump(reader, back, partial(self._notice, link)))
-                group.create_task(self._pump(there, writer, partial(self._shorten, link)))
+            there, link.server = await self.target.connect()
+            # It may have been cut while the target was called.
+            if not writer.is_closing():
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._pump(reader, link.server, partial(self._notice, link)))
+                    group.create_task(self._pump(there, writer, partial(self._shorten, link)))
+        except OSError:
+            _close(writer, reset=True)
         finally:
             self._links.discard(link)
-            _close(back)
+            if link.server is not None:
+                _close(link.server)
 
     async def _pump(
         self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, inspect: Callable[[bytes], bytes]
@@ -162,13 +163,15 @@ class FaultProxy:
 @dataclass(eq=False)
 class _Link:
     client: asyncio.StreamWriter
-    server: asyncio.StreamWriter
+    server: asyncio.StreamWriter | None = None
+    """None while it is being called."""
     to_pass: int | None = None
     """How many bytes the client still gets before the link is cut; None for all."""
 
     def cut(self, *, reset: bool = False) -> None:
         _close(self.client, reset=reset)
-        _close(self.server, reset=reset)
+        if self.server is not None:
+            _close(self.server, reset=reset)
 
 
 def _close(writer: asyncio.StreamWriter, *, reset: bool = False) -> None:

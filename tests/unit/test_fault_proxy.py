@@ -3,6 +3,8 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -85,6 +87,42 @@ async def test_a_black_hole_is_silent_and_heals_without_loss(proxy: FaultProxy) 
     proxy.heal()
     assert await asyncio.wait_for(reader.readexactly(5), PATIENCE_SECONDS) == b"hello"
     writer.close()
+
+
+@dataclass(frozen=True)
+class Slow(Target):
+    """Answers when the test says so."""
+
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    answers: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def connect(self) -> Streams:
+        self.called.set()
+        await self.answers.wait()
+        return await super().connect()
+
+
+async def test_a_connection_is_cut_whose_target_has_not_answered_yet(proxy: FaultProxy) -> None:
+    proxy.target = slow = Slow(port=proxy.target.port)
+    reader, writer = await dial(proxy)
+    await asyncio.wait_for(slow.called.wait(), PATIENCE_SECONDS)
+    proxy.cut()
+    slow.answers.set()
+    assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
+    writer.close()
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_connection_that_comes_as_the_proxy_ends_leads_nowhere(proxy: FaultProxy, turns: int) -> None:
+    async with FaultProxy(proxy.target) as ending:
+        client = socket.create_connection(("127.0.0.1", ending.port))
+        client.setblocking(False)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+    with client, suppress(ConnectionResetError):
+        assert (
+            await asyncio.wait_for(asyncio.get_running_loop().sock_recv(client, 1), PATIENCE_SECONDS) == b""
+        )
 
 
 async def test_refused_connections_are_reset(proxy: FaultProxy) -> None:
