@@ -15,7 +15,7 @@ from tests.support.browser import PATIENCE_MILLISECONDS, launched, refuse_first
 from tests.support.node import MODULES, require_packages, run
 from tests.support.proxy import FaultProxy, Target
 from tests.support.service import ThreadService
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 PAGE = """<!doctype html><script type="importmap">
 {"imports": {"openapi-fetch": "/example/openapi-fetch.js"}}
@@ -187,7 +187,9 @@ async def test_what_came_while_a_ticket_was_replaced_is_not_missed_though_no_eve
     service = await start_guarded(retry_milliseconds=200)
     token = await keys.make("admin", "admin")
     async with (
-        httpx.AsyncClient(base_url=service.base_url, headers=bearer(token)) as client,
+        httpx.AsyncClient(
+            base_url=service.base_url, headers=bearer(token), timeout=PATIENCE_SECONDS
+        ) as client,
         FaultProxy(Target(port=service.port)) as proxy,
         page_at(f"http://127.0.0.1:{proxy.port}", compiled) as page,
     ):

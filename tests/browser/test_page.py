@@ -1,6 +1,7 @@
 """The page at `/` in a real Chromium: the newcomer's first proof."""
 
 import json
+import re
 import time
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -16,6 +17,9 @@ from tests.support.service import ThreadService
 from tests.support.wait import PATIENCE_SECONDS, shared, until
 
 HOSTILE = '<img src=x onerror="window.__p=1"><script>window.__p=1</script>\u202e\u2028'
+
+# Seconds on a machine that is busy with other things.
+TOOK = re.compile(r"\d ms$|\d s$")
 
 HOLDING = """
     // Without shared workers the page holds the stream, and the test holds what the stream brings.
@@ -56,8 +60,8 @@ async def test_a_newcomer_creates_a_topic_publishes_and_sees_offset_and_latency(
     await expect(row.locator(".data")).to_have_text('{"total": 1.10}')
     await expect(row.locator(".key")).to_have_text("customer-7")
     await expect(row.locator(".type")).to_have_text("order.placed")
-    assert (await row.locator(".lag").inner_text()).endswith("ms")
-    await expect(tab.page.locator("#latency-last")).to_contain_text("ms")
+    await expect(row.locator(".lag")).to_have_text(TOOK)
+    await expect(tab.page.locator("#latency-last")).to_have_text(TOOK)
     await expect(tab.page.get_by_title("From stored to shown", exact=True)).to_have_count(2)
     await expect(tab.page.get_by_title("From your click to shown")).to_contain_text("arrived here after")
     await tab.received(1)
@@ -231,7 +235,7 @@ async def test_an_event_published_while_the_server_is_away_is_stored_once_when_i
     await service.start()
     await expect(tab.page.locator("#publish-result")).to_contain_text("Published as 0:1")
     await tab.received(1)
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         page = (await client.get("/v1/topics/orders/events?partition=0&offset=1")).json()
     assert len(page["events"]) == 1
 
@@ -405,10 +409,12 @@ async def test_a_page_is_live_again_once_a_read_of_the_log_that_failed_has_worke
     await client.post("/v1/topics/orders/events", json={"events": [{"data": 1}, {"data": 2}]})
     await Tab.open(context, service.base_url, "orders")
     tab = Tab(await context.new_page(), service.base_url)
-    await tab.page.route("**/orders/events?*", lambda route: route.fulfill(status=503), times=2)
+    reads = "**/orders/events?*"
+    await tab.page.route(reads, lambda route: route.fulfill(status=503))
     # It joins the stream of the other, so what came before is read.
     await tab.page.goto(f"{service.base_url}/#topic=orders&from=earliest")
     await tab.state("reconnecting")
+    await tab.page.unroute(reads)
     await tab.received(2)
     await tab.state("live")
     assert tab.faults == []
@@ -420,6 +426,7 @@ async def test_s14_a_deleted_topic_ends_the_stream_and_the_browser_stops_asking(
     await client.put("/v1/topics/orders", json={})
     tab = await Tab.open(context, service.base_url, "orders")
     await tab.publish("1")
+    await tab.quiet()
     await client.delete("/v1/topics/orders")
     await tab.state("ended")
     await expect(tab.page.locator("#notices")).to_contain_text("deleted")

@@ -1,5 +1,6 @@
 """The page whose stream is refused: what passes is waited out, the rest ends and says what to do."""
 
+import asyncio
 from typing import Any
 
 import asyncpg
@@ -12,7 +13,7 @@ from tests.browser.test_refused_topic import opened
 from tests.conftest import StartProcess, StartService
 from tests.support.browser import Tab, refuse_first
 from tests.support.service import ThreadService
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 # Without shared workers the page asks for the stream, where the test can get in between.
 ALONE = "delete window.SharedWorker"
@@ -33,7 +34,7 @@ async def test_asking_why_a_stream_was_refused_opens_none(
         if "/v1/stream?" in request.url:
             asked.append((request.method, request.resource_type))
 
-    async with httpx.AsyncClient(base_url=service.base_url) as client:
+    async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         await client.put("/v1/topics/orders", json={})
     await context.add_init_script(ALONE)
     await context.route(STREAM, lambda route: route.fulfill(status=502), times=1)
@@ -89,15 +90,17 @@ async def test_what_passes_is_asked_for_again_and_not_before_retry_after(
     context: BrowserContext, service: ThreadService, client: httpx.AsyncClient, status: int
 ) -> None:
     await client.put("/v1/topics/orders", json={})
+    seen = asyncio.Event()
     await context.add_init_script(ALONE)
     # As a proxy without a replica does.
     told = {"status": status, "headers": {"Retry-After": "3"}, "body": "<h1>Away</h1>"}
-    asked = await refuse_first(3, context, STREAM, **told)
+    asked = await refuse_first(3, context, STREAM, then=seen, **told)
     tab = await opened(context, service.base_url, "orders")
     await tab.state("reconnecting")
     said = f"(HTTP {status}). The page asks again in 3.0 s."
     await expect(tab.page.locator("#notices")).to_contain_text(said)
     await picture(tab, f"away-{status}")
+    seen.set()
     await tab.state("live")
     # Of a 404 HEAD does not tell whether the service said so.
     probes = asked[2:4] if status == 404 else asked[1:3]
@@ -112,7 +115,7 @@ async def test_a_log_that_was_put_back_stops_its_tab_until_that_is_reloaded_and_
 ) -> None:
     service = await start_process(retry_milliseconds=200)
     url = service.base_url
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS) as client:
         for topic in ("orders", "payments"):
             await client.put(f"/v1/topics/{topic}", json={})
         orders, payments = [await Tab.open(context, url, topic) for topic in ("orders", "payments")]

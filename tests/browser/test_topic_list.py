@@ -86,8 +86,7 @@ async def test_a_topic_that_the_list_does_not_reach_yet_is_looked_for_once(
     asked: list[str] = []
     tab.page.on("request", lambda request: asked.append(request.url))
     await tab.go("orders")
-    for number in range(3):
-        await tab.publish(str(number))
+    assert [await tab.publish(str(number)) for number in range(3)] == ["0:1", "0:2", "0:3"]
     assert len([url for url in asked if "/v1/topics?" in url]) == 1
     assert tab.faults == []
 

@@ -1,5 +1,6 @@
 """A real Chromium for the page."""
 
+import asyncio
 import os
 import shutil
 import time
@@ -8,9 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, Request, Route, async_playwright, expect
 
-from tests.support.wait import PATIENCE_SECONDS
+from tests.support.wait import PATIENCE_SECONDS, until
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE_MILLISECONDS = 1000 * PATIENCE_SECONDS
@@ -44,13 +45,18 @@ async def launched(*arguments: str) -> AsyncIterator[Browser]:
         await browser.close()
 
 
-async def refuse_first(count: int, asked: BrowserContext | Page, where: str, **answer: Any) -> list[float]:
-    """Answers the first requests so and lets the others through; returns when each came, as they come."""
+async def refuse_first(
+    count: int, asked: BrowserContext | Page, where: str, *, then: asyncio.Event | None = None, **answer: Any
+) -> list[float]:
+    """Answers the first requests so and lets the others through, once `then` is set where it is given; returns
+    when each came, as they come."""
     times: list[float] = []
 
     async def refuse(route: Route) -> None:
         times.append(time.monotonic())
         if len(times) > count:
+            if then is not None:
+                await then.wait()
             await route.continue_()
         else:
             await route.fulfill(**answer)
@@ -66,9 +72,13 @@ class Tab:
         self.page = page
         self.base_url = base_url
         self.faults: list[str] = []
+        self._calls: set[Request] = set()
         page.set_default_timeout(PATIENCE_MILLISECONDS)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("console", lambda message: self._console(message.type, message.text))
+        page.on("request", lambda request: self._calls.add(request))
+        page.on("requestfinished", lambda request: self._calls.discard(request))
+        page.on("requestfailed", lambda request: self._calls.discard(request))
 
     @classmethod
     async def open(
@@ -98,10 +108,16 @@ class Tab:
         await self.page.fill("#publish-data", data)
         await self.page.fill("#publish-key", key)
         await self.page.fill("#publish-type", type_)
-        await self.page.click("#publish-button")
         result = self.page.locator("#publish-result")
+        # What it says of the event before would be taken for the answer.
+        await result.evaluate("said => said.replaceChildren()")
+        await self.page.click("#publish-button")
         await expect(result).to_contain_text("arrived here after")
         return (await result.inner_text()).split()[2].rstrip(";")
+
+    async def quiet(self) -> None:
+        """Wait until every call that the page itself made is answered."""
+        await until(lambda: not any(call.resource_type == "fetch" for call in self._calls))
 
     async def received(self, count: int, within_seconds: float = PATIENCE_SECONDS) -> None:
         await expect(self.page.locator("#received")).to_have_text(f"{count:,}", timeout=within_seconds * 1000)
