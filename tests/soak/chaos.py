@@ -57,9 +57,17 @@ class Chaos:
         """PostgreSQL then ends all sessions, as what they share may be spoilt, and recovers."""
         recorded = read_pid_file(self._cluster)
         assert recorded is not None
-        sessions = await until(lambda: _sessions(recorded.pid))
-        os.kill(self._dice.choice(sessions), signal.SIGKILL)
+        sessions = await until(lambda: self._kill_one(_sessions(recorded.pid)))
         await until(lambda: not any(map(is_alive, sessions)))
+
+    def _kill_one(self, sessions: list[int]) -> list[int]:
+        """Those that there were; none where the chosen one has ended by itself, as those that probe do."""
+        if sessions:
+            try:
+                os.kill(self._dice.choice(sessions), signal.SIGKILL)
+            except ProcessLookupError:
+                return []
+        return sessions
 
     def _postgres_pid(self) -> int | None:
         recorded = read_pid_file(self._cluster)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from tests.soak.work import PARTITIONS, RETRY_SECONDS, TOPIC, Position
-from tests.support.wait import until
+from tests.support.wait import PATIENCE_SECONDS, until
 
 PATH = f"/v1/topics/{TOPIC}/subscriptions/soak"
 LEASE_SECONDS = 1.0
@@ -62,7 +62,7 @@ class Group:
         self._base_url = base_url
 
     async def create(self) -> None:
-        async with httpx.AsyncClient(base_url=self._base_url, timeout=10) as client:
+        async with httpx.AsyncClient(base_url=self._base_url, timeout=PATIENCE_SECONDS) as client:
             (await client.put(PATH, json=SETTINGS)).raise_for_status()
 
     def stop(self) -> None:
@@ -71,7 +71,7 @@ class Group:
             consumer.stop()
 
     async def caught_up(self, within_seconds: float) -> None:
-        async with httpx.AsyncClient(base_url=self._base_url, timeout=10) as client:
+        async with httpx.AsyncClient(base_url=self._base_url, timeout=PATIENCE_SECONDS) as client:
 
             async def at_rest() -> Standing | None:
                 answer = await client.get(PATH)

@@ -48,8 +48,10 @@ async def launched(*arguments: str) -> AsyncIterator[Browser]:
 async def refuse_first(
     count: int, asked: BrowserContext | Page, where: str, *, then: asyncio.Event | None = None, **answer: Any
 ) -> list[float]:
-    """Answers the first requests so and lets the others through, once `then` is set where it is given; returns
-    when each came, as they come."""
+    """Answers the first requests so and lets the others through, once `then` is set if there is one.
+
+    Returns when each came, as they come.
+    """
     times: list[float] = []
 
     async def refuse(route: Route) -> None:

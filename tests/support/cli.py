@@ -58,4 +58,6 @@ async def gapless(
     finally:
         if process.returncode is None:
             process.kill()
+            # A pipe that is left open is an error in whichever test runs then.
+            await process.communicate()
     return Result(process.returncode or 0, out, err.decode())

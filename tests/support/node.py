@@ -1,5 +1,6 @@
 """Node.js and the packages that the TypeScript of `openapi/` is checked with."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -37,13 +38,16 @@ def require_packages() -> None:
     if npm is None or shutil.which("node") is None:
         _leave_out("no Node.js: the TypeScript of openapi/ is not compiled")
     wanted = hashlib.sha256((FOLDER / "package-lock.json").read_bytes()).hexdigest()
-    if _STAMP.is_file() and _STAMP.read_text() == wanted:
-        return
-    done = run(npm, "ci", *_OPTIONS)
-    if done.returncode and _UNREACHABLE.search(done.stderr):
-        _leave_out(f"no registry, so the TypeScript of openapi/ is not compiled: {done.stderr[-300:]}")
-    assert done.returncode == 0, done.stderr[-1000:]
-    _STAMP.write_text(wanted)
+    # Another process of tests may be at it, and would find the folder emptied under it.
+    with (FOLDER / "package-lock.json").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _STAMP.is_file() and _STAMP.read_text() == wanted:
+            return
+        done = run(npm, "ci", *_OPTIONS)
+        if done.returncode and _UNREACHABLE.search(done.stderr):
+            _leave_out(f"no registry, so the TypeScript of openapi/ is not compiled: {done.stderr[-300:]}")
+        assert done.returncode == 0, done.stderr[-1000:]
+        _STAMP.write_text(wanted)
 
 
 def _leave_out(why: str) -> NoReturn:

@@ -49,41 +49,60 @@ class Connection(NamedTuple):
     unread: int
 
 
+class _End(NamedTuple):
+    """Either end of a connection."""
+
+    port: int
+    other_port: int
+    state: str
+    unsent: int
+    """Bytes, or an end, that the other one's kernel has not told to have."""
+    unread: int
+
+
+ESTABLISHED, LEAVING, LEFT_BY_THE_OTHER = "01", "04", "08"
+
+
 def connections(server_port: int) -> list[Connection]:
     """All that are established."""
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return [
-        Connection(int(fields[2][-4:], 16), int(fields[4][-8:], 16))
-        for fields in lines
-        if fields[1].endswith(f":{server_port:04X}") and fields[3] == "01"
+        Connection(end.other_port, end.unread)
+        for end in _ends()
+        if end.port == server_port and end.state == ESTABLISHED
     ]
 
 
 async def until_left(server_port: int) -> None:
     """Wait until the server has noticed everybody who left, and read what they had sent."""
-
-    def half_closed() -> bool:
-        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        return any(fields[1].endswith(f":{server_port:04X}") and fields[3] == "08" for fields in lines)
-
-    await until(lambda: not half_closed())
+    await until(lambda: not any(end.other_port == server_port and end.state == LEAVING for end in _ends()))
+    await until(
+        lambda: not any(end.port == server_port and end.state == LEFT_BY_THE_OTHER for end in _ends())
+    )
 
 
 async def until_read(server_port: int, client_port: int) -> None:
     """Wait until the server has taken all that the client at that port sent so far."""
-    # It may not have come yet, and then nothing is unread either.
-    await until(lambda: _has_come(server_port, client_port))
+    # Of what is still on its way nothing is unread yet.
+    await until(
+        lambda: (
+            not any(end.unsent for end in _ends() if (end.port, end.other_port) == (client_port, server_port))
+        )
+    )
     await until(lambda: Connection(client_port, 0) in connections(server_port))
 
 
-def _has_come(server_port: int, client_port: int) -> bool:
-    """Whether nothing that the client sent is on its way to the server."""
+def _ends() -> list[_End]:
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    ends = (f":{client_port:04X}", f":{server_port:04X}")
-    return any(
-        fields[1].endswith(ends[0]) and fields[2].endswith(ends[1]) and fields[4].startswith("00000000:")
+    return [
+        _End(
+            int(fields[1][-4:], 16),
+            int(fields[2][-4:], 16),
+            fields[3],
+            int(fields[4][:8], 16),
+            int(fields[4][-8:], 16),
+        )
         for fields in lines
-    )
+    ]
 
 
 class RawRequest:
