@@ -171,7 +171,7 @@ async def _drain(commits: GroupCommit, hub: Hub, settings: Settings) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(settings.drain_seconds):
             await commits.close()
-            await hub.claims.settle()
+            await hub.claims.releases.settle()
 
 
 def _gauges(
@@ -188,7 +188,7 @@ def _gauges(
     return {
         **listens,
         "sse_connections": hub.streams.open,
-        "waiting_claims": hub.claims.waiting,
+        "waiting_claims": hub.claims.lines.waiting,
         "waiting_reads": hub.tail.waiting,
         "publish_pending_requests": commits.pending,
         "publish_queue_events": events,

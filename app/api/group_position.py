@@ -59,7 +59,7 @@ def _path(verb: str) -> str:
 
 
 def _changed(request: Request, subscription: Subscription) -> Response:
-    parts(request).claims.wake(subscription.subscription_id)
+    parts(request).claims.lines.wake(subscription.subscription_id)
     return JsonResponse(subscription_members(subscription))
 
 

@@ -233,7 +233,7 @@ async def alter_subscription(request: Request) -> Response:
     here = parts(request)
     changes = wanted.model_dump(include=wanted.model_fields_set)
     subscription = await here.groups.alter_subscription(topic, group, changes, actor=actor_of(request))
-    here.claims.wake(subscription.subscription_id)
+    here.claims.lines.wake(subscription.subscription_id)
     return JsonResponse(subscription_members(subscription))
 
 
@@ -256,7 +256,7 @@ async def delete_subscription(request: Request) -> Response:
     here = parts(request)
     known = await here.claims.directory.find(topic, group)
     await here.groups.delete_subscription(topic, group, actor=actor_of(request))
-    here.claims.wake(known.subscription_id)
+    here.claims.lines.wake(known.subscription_id)
     return no_content()
 
 

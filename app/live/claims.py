@@ -1,50 +1,31 @@
-"""Claims with their events, and claims that wait for some.
-
-A claim that finds nothing stands in the line of its group, which is woken by news in the topic's
-logs (through the tail), by notifications about the group, by whatever this process does to it, when
-a retry or an expiring lease is due, and by a poll as the net under all of them.
-"""
+"""Claims with their events, and claims that wait for some, each in the line of its group."""
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 import msgspec
-import structlog
 
-from app.backoff import Backoff
-from app.errors import DatabaseUnavailable, GaplessError, LeaseLost, TopicBusy
+from app.errors import GaplessError, LeaseLost
 from app.live.claim_batches import ClaimBatches
 from app.live.directory import Directory, read_token
 from app.live.ended_leases import EndedLeases
 from app.live.event_cache import EventCache
 from app.live.inspector import Inspector
 from app.live.line import NEVER_SEEN, Line, Place
+from app.live.lines import Lines, WaitedGroup
 from app.live.lookup import Lookup
 from app.live.protocols import Groups
+from app.live.releases import Releases
 from app.live.sharing import Shared
 from app.live.taken import Taken
 from app.live.turns import Turns
-from app.live.watched import Fate, Watched
 from app.live.watchlist import Watchlist
 from app.model import Claimed, ClaimOptions, Event, Subscription, SubscriptionId
 
 BUSY_ATTEMPTS = 4
-BUSY_SECONDS = 0.02
-SHORTEST_PAUSE_SECONDS = 0.01
-LINGER_SECONDS = 2.0
-"""A line that nobody stands in stays watched this long, as members often come back at once."""
-MAX_ASKING = 16
-"""So many of a line ask at once for what came to several partitions."""
-POLLS_PER_SECOND = 50
-"""Of all lines together."""
-RELEASE_SECONDS = 60.0
-"""How long it is tried to give back what a lease holds; most leases have expired by then."""
-
-log = structlog.get_logger(__name__)
-
 
 Holder = Callable[[int | None], None]
 """Told how many events of a lease were settled, or None for all of them."""
@@ -57,22 +38,6 @@ class Delivery(NamedTuple):
     items: list[bytes]
     seen: int = NEVER_SEEN
     line: Line | None = None
-
-
-class _Waited:
-    """A group that somebody here waits for: its line, and the topic that wakes it."""
-
-    def __init__(self, subscription_id: SubscriptionId, closed: bool) -> None:
-        self.subscription_id = subscription_id
-        self.line = Line()
-        self.line.closed = closed
-        self.watched: Watched | None = None
-        self.watching = asyncio.Lock()
-        self.left_at = 0.0
-
-    @property
-    def is_woken(self) -> bool:
-        return self.watched is not None and self.watched.fate is Fate.ALIVE
 
 
 class Claims:
@@ -98,33 +63,25 @@ class Claims:
             lambda name: groups.get_subscription(*name)
         )
         """As they are now, by the names of topic and group."""
-        self._lookup = lookup
+        self.lines = Lines(lookup, watchlist, inspector, self.cache.put, poll_seconds=poll_seconds)
         self._groups = groups
         self._watchlist = watchlist
         self._inspector = inspector
-        self._poll_seconds = poll_seconds
-        self._waited: dict[SubscriptionId, _Waited] = {}
         self._holders: dict[str, Holder] = {}
         self._taken = Taken(time.monotonic)
+        self.releases = Releases(groups, self.lease_turn, self.settled)
         self._batches = ClaimBatches(
-            groups, self._order, self.release_later, patience_seconds=patience_seconds
+            groups, self._order, self.releases.later, patience_seconds=patience_seconds
         )
         self._lease_turns = Turns(
             lease_turns, patience_seconds, lease_turn_seconds, share=max(1, lease_turns - 1)
         )
         self._epoch = ""
-        self._closed = False
-        self._background: set[asyncio.Task[None]] = set()
-
-    @property
-    def waiting(self) -> int:
-        """How many claims stand in lines."""
-        return sum(len(group.line) for group in self._waited.values())
 
     async def claim(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
         """Ask the database, and read the events of what it gave."""
         known = self.directory.known(topic, group)
-        there = self._waited.get(known.subscription_id) if known else None
+        there = self.lines.groups.get(known.subscription_id) if known else None
         line = there.line if there is not None and there.is_woken else None
         seen = NEVER_SEEN if line is None else line.news
         delivery = await self._ask(topic, group, options)
@@ -143,18 +100,24 @@ class Claims:
         waiting = msgspec.structs.replace(options, ack=None)
         found = before
         while found.claimed.lease is None:
-            here = self._line(found.claimed.subscription_id)
+            here = self.lines.group(found.claimed.subscription_id)
             found = await self._stand(here, topic, group, waiting, found, deadline)
             if found.claimed.subscription_id == here.subscription_id:
                 break
         return found
 
     async def _stand(
-        self, here: _Waited, topic: str, group: str, options: ClaimOptions, before: Delivery, deadline: float
+        self,
+        here: WaitedGroup,
+        topic: str,
+        group: str,
+        options: ClaimOptions,
+        before: Delivery,
+        deadline: float,
     ) -> Delivery:
         """In this line until there is a lease, or until the name belongs to another group."""
         answer = before.claimed
-        self._look_again(here.line, answer)
+        self.lines.look_again(here.line, answer)
         # Another line, of another group or made since, counts its news anew.
         with here.line.place(before.seen if before.line is here.line else NEVER_SEEN) as place:
             try:
@@ -164,7 +127,7 @@ class Claims:
                     if answer.lease is not None or answer.subscription_id != here.subscription_id:
                         return Delivery(answer, delivery.items)
             finally:
-                self._leave(here)
+                self.lines.left(here)
         return Delivery(answer, [])
 
     async def take_turn(
@@ -174,33 +137,28 @@ class Claims:
 
         The answer may be another group's, which has the name now: then it says nothing to this line.
         """
-        here = self._line(subscription_id)
+        here = self.lines.group(subscription_id)
         with here.line.asking(place):
-            await self._watch(topic, here)
+            await self.lines.watch(topic, here)
             news = here.line.news
             delivery = await self._ask_to_the_end(topic, group, options)
             claimed = delivery.claimed
             if claimed.lease is None:
                 for_all = options.partitions is None and claimed.subscription_id == subscription_id
                 here.line.nothing(place, news, for_all=for_all)
-            self._look_again(here.line, claimed)
+            self.lines.look_again(here.line, claimed)
         if claimed.lease is not None:
             # There may be more, for the next one.
             here.line.wake()
         return delivery
 
-    def wake(self, subscription_id: SubscriptionId) -> None:
-        """Something about the group changed: whoever waits for it looks again."""
-        if (group := self._waited.get(subscription_id)) is not None:
-            group.line.change()
-
     async def changed(self, topic: str, group: str) -> None:
-        """The same by name. It is a hint: whoever cannot be told hears of it otherwise."""
+        """Wake whoever waits for a group. It is a hint: whoever cannot be told hears of it otherwise."""
         try:
             known = await self.directory.find(topic, group)
         except GaplessError:
             return
-        self.wake(known.subscription_id)
+        self.lines.wake(known.subscription_id)
 
     def settled(self, token: str, events: int | None = None) -> None:
         """So many events of a lease were, or (None) all: for others to claim what that frees.
@@ -211,7 +169,7 @@ class Claims:
             self._taken.free(token)
         if (holder := self._holders.get(token)) is not None:
             holder(events)
-        if (group := self._waited.get(read_token(token).subscription_id)) is not None:
+        if (group := self.lines.groups.get(read_token(token).subscription_id)) is not None:
             group.line.wake()
 
     def lease_turn(self, token: str) -> AbstractAsyncContextManager[None]:
@@ -230,45 +188,20 @@ class Claims:
     def let_go(self, token: str) -> None:
         self._holders.pop(token, None)
 
-    def wake_all(self) -> None:
-        for group in self._waited.values():
-            group.line.change()
-
-    def join(self, subscription_id: SubscriptionId, place: Place) -> Line:
-        """Stand in the line of a group for longer than one claim."""
-        line = self._line(subscription_id).line
-        line.join(place)
-        return line
-
-    def leave(self, subscription_id: SubscriptionId, place: Place) -> None:
-        here = self._line(subscription_id)
-        here.line.leave(place)
-        self._leave(here)
-
-    def release_later(self, token: str) -> None:
-        """Give back a lease whose member is gone, without waiting for it."""
-        self._in_background(self._release(token))
-
     def abandon(self, token: str, options: ClaimOptions) -> None:
-        """The same for what was claimed by a call that is given up, unless a repeated call may have it."""
+        """Give back what was claimed by a call that is given up, unless a repeated call may have it."""
         if options.request_id is None:
-            self.release_later(token)
+            self.releases.later(token)
+
+    def close(self) -> None:
+        """Answer whoever waits."""
+        self.lines.close()
+        self.releases.close()
 
     def forget(self) -> None:
         """The database may have become another one."""
         self.directory.clear()
         self.cache.clear()
-
-    def close(self) -> None:
-        """Answer whoever waits."""
-        self._closed = True
-        for group in self._waited.values():
-            group.line.close()
-
-    async def settle(self) -> None:
-        """Wait until everything that was to be given back is."""
-        while self._background:
-            await asyncio.wait(self._background)
 
     async def _ask(self, topic: str, group: str, options: ClaimOptions) -> Delivery:
         claimed: Claimed | None = None
@@ -310,7 +243,7 @@ class Claims:
         try:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
-            self._in_background(self._undo(asking, options))
+            self.releases.after(self._undo(asking, options))
             raise
 
     async def _undo(self, asking: asyncio.Task[Delivery], options: ClaimOptions) -> None:
@@ -320,26 +253,6 @@ class Claims:
             return
         if delivery.claimed.lease is not None:
             self.abandon(delivery.claimed.lease.token, options)
-
-    async def _release(self, token: str) -> None:
-        loop = asyncio.get_running_loop()
-        backoff = Backoff()
-        give_up = loop.time() + RELEASE_SECONDS
-        while True:
-            try:
-                async with self.lease_turn(token):
-                    await self._groups.release(token)
-            except LeaseLost:
-                return
-            except GaplessError as error:
-                passes = isinstance(error, (TopicBusy, DatabaseUnavailable))
-                if not passes or self._closed or loop.time() >= give_up:
-                    log.warning("lease_not_released", code=error.code, detail=error.detail)
-                    return
-            else:
-                self.settled(token)
-                return
-            await asyncio.sleep(backoff.next())
 
     async def _events(
         self, topic: str, group: str, options: ClaimOptions, claimed: Claimed
@@ -380,56 +293,6 @@ class Claims:
                 await self._groups.release(token)
         self.settled(token)
         return None
-
-    def _line(self, subscription_id: SubscriptionId) -> _Waited:
-        group = self._waited.get(subscription_id)
-        if group is None:
-            group = self._waited[subscription_id] = _Waited(subscription_id, self._closed)
-        return group
-
-    async def _watch(self, topic: str, group: _Waited) -> None:
-        """Have the line woken by news; what came before it is has to be asked for after this."""
-        async with group.watching:
-            if group.is_woken:
-                return
-            found = await self._lookup.state(topic)
-            watched = self._watchlist.watch(found.topic)
-            self._inspector.suspect(found.topic.topic_id)
-            group.watched = watched
-            group.line.most_asking = min(watched.topic.partitions, MAX_ASKING)
-            watched.add_line(group.line, found.tips, self.cache.put)
-
-    def _leave(self, group: _Waited) -> None:
-        """Forget a line some time after the last one left it."""
-        loop = asyncio.get_running_loop()
-        group.left_at = loop.time()
-        loop.call_later(LINGER_SECONDS, self._forget_unused, group)
-
-    def _forget_unused(self, group: _Waited) -> None:
-        now = asyncio.get_running_loop().time()
-        if len(group.line) or now < group.left_at + LINGER_SECONDS / 2:
-            return
-        if self._waited.get(group.subscription_id) is group:
-            del self._waited[group.subscription_id]
-        if group.watched is not None:
-            group.watched.remove_line(group.line)
-            self._watchlist.left(group.watched, now)
-            group.watched = None
-
-    def _look_again(self, line: Line, claimed: Claimed) -> None:
-        """Have the line woken in time though there may be no news."""
-        poll = max(self._poll_seconds, len(self._waited) / POLLS_PER_SECOND)
-        if claimed.busy:
-            line.look_again(BUSY_SECONDS)
-        elif claimed.due_seconds is None or claimed.due_seconds > poll:
-            line.look_again(poll)
-        else:
-            line.look_again(max(SHORTEST_PAUSE_SECONDS, claimed.due_seconds), due=True)
-
-    def _in_background(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
 
 
 def _together(before: Claimed | None, after: Claimed) -> Claimed:

@@ -68,7 +68,7 @@ class GroupFollow:
             failed=self.signal.set,
         )
         self._place = Place(NEVER_SEEN, self.signal, away=True, told=self._held.look)
-        self._line = claims.join(subscription.subscription_id, self._place)
+        self._line = claims.lines.join(subscription.subscription_id, self._place)
 
     def told(self) -> Told:
         events, self._events = self._events, 0
@@ -86,7 +86,7 @@ class GroupFollow:
         return b"\n"
 
     def close(self, now: float) -> None:
-        self._claims.leave(self._subscription.subscription_id, self._place)
+        self._claims.lines.leave(self._subscription.subscription_id, self._place)
         self._held.close()
 
     async def next(self, outlet: Outlet) -> bytes | None:
@@ -129,7 +129,7 @@ class GroupFollow:
         lease = claimed.lease
         if claimed.subscription_id != self._subscription.subscription_id:
             if lease is not None:
-                self._claims.release_later(lease.token)
+                self._claims.releases.later(lease.token)
             topic, group = self._topic.name, self._subscription.name
             raise SubscriptionNotFound(f'Topic "{topic}" has another group "{group}" now.')
         frames = [self._frames.skipped(claimed)] if claimed.skipped else []

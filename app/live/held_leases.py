@@ -102,7 +102,7 @@ class HeldLeases:
         self._keeping.cancel()
         for held in self._leases.values():
             self._claims.let_go(held.token)
-            self._claims.release_later(held.token)
+            self._claims.releases.later(held.token)
 
     async def _keep(self) -> None:
         while True:

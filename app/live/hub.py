@@ -96,19 +96,19 @@ class Hub:
 
     def heard_group(self, subscription_id: SubscriptionId) -> None:
         """A notification: something about the group changed."""
-        self.claims.wake(subscription_id)
+        self.claims.lines.wake(subscription_id)
 
     def lost(self) -> None:
         """Nobody sends notifications for now."""
         self._watchlist.read_all()
-        self.claims.wake_all()
+        self.claims.lines.wake_all()
 
     def regained(self) -> None:
         """Notifications come again; what happened in between was not announced."""
         self._watchlist.read_all()
         # It may be another database now.
         self.replaced()
-        self.claims.wake_all()
+        self.claims.lines.wake_all()
 
     def replaced(self) -> None:
         """From now on offsets may name other events, and numbers other topics and groups."""

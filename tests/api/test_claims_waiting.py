@@ -101,7 +101,7 @@ async def test_a_wait_without_news_ends_empty_and_in_time(quiet: ThreadService, 
     claim = await group.claim(wait=0.3)
     assert (claim["status"], claim["lease"], claim["events"]) == ("ACTIVE", None, [])
     assert 0.25 < loop.time() - began < shared(5)
-    assert claims_of(quiet).waiting == 0
+    assert claims_of(quiet).lines.waiting == 0
 
 
 async def test_waiting_claims_are_served_in_the_order_in_which_they_came(
@@ -115,7 +115,7 @@ async def test_waiting_claims_are_served_in_the_order_in_which_they_came(
     for number, task in enumerate(tasks):
         await publish(web, TOPIC, number)
         assert offsets(await task) == [number + 1]
-        assert claims_of(quiet).waiting == 4 - number
+        assert claims_of(quiet).lines.waiting == 4 - number
 
 
 async def test_one_batch_serves_as_many_as_it_is_enough_for(
@@ -254,7 +254,7 @@ async def test_a_wait_for_what_is_deleted_ends_with_its_problem(
     code = "subscription_not_found" if what == "group" else "topic_not_found"
     for task in tasks:
         problem(await task, 404, code)
-    assert claims_of(quiet).waiting == 0
+    assert claims_of(quiet).lines.waiting == 0
 
 
 async def test_a_wait_for_a_cancelled_group_ends_with_its_problem(quiet: ThreadService, group: Group) -> None:

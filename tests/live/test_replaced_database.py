@@ -42,8 +42,8 @@ async def claimed(hub: Hub) -> list[bytes]:
     """The events of a claim, which are left to others then."""
     delivery = await hub.claims.claim("t", "g", OPTIONS)
     assert delivery.claimed.lease is not None
-    hub.claims.release_later(delivery.claimed.lease.token)
-    await hub.claims.settle()
+    hub.claims.releases.later(delivery.claimed.lease.token)
+    await hub.claims.releases.settle()
     return [item.partition(b'"data":')[2] for item in delivery.items]
 
 

@@ -17,7 +17,7 @@ def claims_of(service: ThreadService) -> Claims:
 async def waiting(service: ThreadService, count: int = 1) -> None:
     """Wait until so many stand in lines."""
     claims = claims_of(service)
-    await _until_there(service, lambda: claims.waiting == count)
+    await _until_there(service, lambda: claims.lines.waiting == count)
 
 
 async def at_rest(service: ThreadService, count: int = 1) -> None:
@@ -26,7 +26,9 @@ async def at_rest(service: ThreadService, count: int = 1) -> None:
     claims = claims_of(service)
 
     def resting() -> bool:
-        return claims.waiting == count and all(_rests(group.line) for group in claims._waited.values())
+        return claims.lines.waiting == count and all(
+            _rests(group.line) for group in claims.lines.groups.values()
+        )
 
     await _until_there(service, resting)
 
@@ -34,7 +36,7 @@ async def at_rest(service: ThreadService, count: int = 1) -> None:
 async def given_back(service: ThreadService) -> None:
     """Wait until all that claims were to give back is."""
     assert service.server.loop is not None
-    settling = asyncio.run_coroutine_threadsafe(claims_of(service).settle(), service.server.loop)
+    settling = asyncio.run_coroutine_threadsafe(claims_of(service).releases.settle(), service.server.loop)
     await asyncio.wrap_future(settling)
 
 

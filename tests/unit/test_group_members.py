@@ -259,7 +259,7 @@ def claims_of(database: Database) -> Claims:
 
 def line_of(claims: Claims) -> Line:
     place = Place(0)
-    line = claims.join(GROUP, place)
+    line = claims.lines.join(GROUP, place)
     line.leave(place)
     return line
 
@@ -323,11 +323,11 @@ async def test_a_member_beyond_the_rate_of_its_caller_waits_and_holds_up_nobody(
     member = Member(database, claims, rates.claims_of(Caller("a", True, None)))
     for _ in range(2):
         database.ready = [0]
-        claims.wake(GROUP)
+        claims.lines.wake(GROUP)
         claims.settled(await member.get())
     database.asked.clear()
     database.ready = [0, 1]
-    claims.wake(GROUP)
+    claims.lines.wake(GROUP)
     await member.idle()
     assert database.asked == []
     assert (await Member(database, claims).get()).startswith("v1.1.0.3.")
@@ -340,11 +340,11 @@ async def test_questions_that_find_nothing_count_against_no_rate(database: Datab
     rates = Rates(Settings(claims_per_second=1, burst_seconds=1), Ticking().now)
     member = Member(database, claims, rates.claims_of(Caller("a", True, None)))
     for _ in range(3):
-        claims.wake(GROUP)
+        claims.lines.wake(GROUP)
         await member.idle()
     assert len(database.asked) == 3
     database.ready = [0]
-    claims.wake(GROUP)
+    claims.lines.wake(GROUP)
     assert await member.get()
 
 
@@ -371,7 +371,7 @@ async def test_what_others_change_is_looked_into_once_in_a_while(
 ) -> None:
     member, tokens = await leased(database, claims, 0, 1)
     for _ in range(5):
-        claims.wake(GROUP)
+        claims.lines.wake(GROUP)
         await member.idle()
     assert database.looked == [set(tokens)]
     database.lost = {tokens[1]}
@@ -510,7 +510,7 @@ async def test_what_a_locked_partition_keeps_from_being_given_back_is_given_back
     member.follow.close(0)
     await until(lambda: len(database.released) == 2)
     database.locked = set()
-    await claims.settle()
+    await claims.releases.settle()
     assert len(database.released) > 2
     assert set(database.released) == {token}
 
@@ -522,7 +522,7 @@ async def test_a_service_that_stops_does_not_wait_for_locked_partitions(
     database.locked = {0}
     claims.close()
     member.follow.close(0)
-    await claims.settle()
+    await claims.releases.settle()
     assert database.released == [token]
 
 
@@ -544,7 +544,7 @@ async def test_a_stream_that_extends_or_sends_holds_nobody_up(
             return NOW
 
         monkeypatch.setattr(database, "extend", extend)
-        claims.wake(GROUP)
+        claims.lines.wake(GROUP)
         looking = asyncio.create_task(member.follow.next(NO_OUTLET))
         await steps()
         assert line.may_ask(behind)
@@ -562,7 +562,7 @@ async def test_a_stream_whose_leases_cannot_be_kept_fails(
         raise DatabaseUnavailable("it is away")
 
     monkeypatch.setattr(database, "ended_leases", away)
-    claims.wake(GROUP)
+    claims.lines.wake(GROUP)
     await member.idle()
     monkeypatch.setattr(database, "extend", away)
     move(3600)
@@ -645,7 +645,7 @@ async def test_members_share_the_question_what_their_group_is_set_to_now(
         return await read(topic, group)
 
     monkeypatch.setattr(database, "get_subscription", count)
-    claims.wake(GROUP)
+    claims.lines.wake(GROUP)
     for member in members:
         await member.idle()
     assert asked == 1
@@ -680,10 +680,10 @@ async def test_a_stream_ends_when_its_name_belongs_to_another_group(
     await member.idle()
     database.number = 2
     database.ready = [0]
-    claims.wake(GROUP)
+    claims.lines.wake(GROUP)
     assert await member.get() == "end:subscription_not_found"
     assert await member.follow.next(NO_OUTLET) is None
-    await claims.settle()
+    await claims.releases.settle()
     assert [token.split(".")[1] for token in database.released] == ["2"]
 
 
@@ -711,11 +711,11 @@ async def test_waiting_claims_go_on_with_the_group_that_has_the_name_now(
     waits = [asyncio.create_task(wait()) for _ in range(3)]
     await steps()
     database.number = 2
-    claims.wake(GROUP)
+    claims.lines.wake(GROUP)
     await steps()
-    assert claims.waiting == 3
+    assert claims.lines.waiting == 3
     database.ready = [0, 1]
-    claims.wake(SubscriptionId(2))
+    claims.lines.wake(SubscriptionId(2))
     await steps()
     assert [one.result().claimed.subscription_id for one in waits if one.done()] == [2, 2]
     claims.close()
@@ -732,13 +732,13 @@ async def test_a_wait_takes_what_the_group_gives_that_has_the_name_now(
     found = await claims.wait("t", "g", options, before, deadline)
     assert found.claimed.lease is not None
     assert database.released == []
-    assert claims.waiting == 0
+    assert claims.lines.waiting == 0
 
 
 async def test_a_wait_asks_though_the_line_that_its_claim_saw_is_forgotten(
     database: Database, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.live.claims.LINGER_SECONDS", 0)
+    monkeypatch.setattr("app.live.lines.LINGER_SECONDS", 0)
     member = Member(database, claims)
     await member.idle()
     line_of(claims).wake()
@@ -794,6 +794,6 @@ async def test_who_leaves_releases_its_leases_and_is_told_nothing_more(
     member, [token] = await leased(database, claims, 0)
     member.follow.close(0)
     claims.settled(token)
-    await claims.settle()
+    await claims.releases.settle()
     assert database.released == [token]
-    assert claims.waiting == 0
+    assert claims.lines.waiting == 0
