@@ -7,7 +7,8 @@ calls that may be repeated are also made again when their connection broke.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from app.db.pool import UNREACHABLE, Pool
+from app.db.pool import Pool
+from app.db.session import UNREACHABLE
 from app.db.translate import is_retryable, translated
 from app.metrics import NOBODY, Metrics
 

@@ -8,8 +8,8 @@ import msgspec
 
 from app.db.calls import Calls
 from app.db.noted import count_expired
-from app.db.pool import UNREACHABLE
 from app.db.rows import claimed_of, event_of, open_lease_of, position_of, subscription_of
+from app.db.session import UNREACHABLE
 from app.errors import DatabaseUnavailable
 from app.model import (
     Beat,

@@ -14,7 +14,7 @@ import asyncpg
 import structlog
 
 from app.backoff import Backoff
-from app.db.pool import SEARCH_PATH, cannot_connect, connect
+from app.db.session import SEARCH_PATH, cannot_connect, connect
 from app.errors import DatabaseUnavailable
 from app.metrics import NOBODY, Metrics
 from app.model import SubscriptionId, TopicId

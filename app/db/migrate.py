@@ -15,7 +15,6 @@ from typing import Any
 import asyncpg
 import structlog
 
-from app.db.pool import SEARCH_PATH, connect
 from app.db.scripts import (
     BOOKKEEPING,
     LOCK_KEY,
@@ -27,6 +26,7 @@ from app.db.scripts import (
     load,
     revision_of,
 )
+from app.db.session import SEARCH_PATH, connect
 from app.errors import MigrationFailed, NotTheOwner, SchemaOutdated, UnsupportedDatabase
 
 LOCK_POLL_SECONDS = 0.1

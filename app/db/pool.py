@@ -1,100 +1,30 @@
-"""Connections to PostgreSQL: each with a deadline, none with a password in an error or a log line.
+"""The connections of the service to PostgreSQL, each with a deadline.
 
-The pool survives a restart of the server: broken connections are replaced when they are next needed.
+They survive a restart of the server: those that broke are replaced when they are next needed.
 """
 
 import asyncio
-import os
-import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 
 import asyncpg
 
 from app.db.breaker import Breaker
+from app.db.session import MISCONFIGURED, UNREACHABLE, cannot_connect, reasons, session_settings
 from app.errors import DatabaseUnavailable
-from app.masking import place_of, without_password
 from app.metrics import NOBODY, Metrics
 from app.outage import Outage
 from app.settings import Settings
 
-APPLICATION_NAME = "gapless"
 PROBE_NAME = "gapless-probe"
 IDLE_SECONDS = 300.0
 KEPT_SECONDS = 1.0
 """How long a connection may lie here before the pool of the driver has it back."""
 NETWORK_SECONDS = 5.0
-SEARCH_PATH = "pg_catalog, pg_temp"
-"""Whoever may create in `public` could else have a function of theirs called in place of PostgreSQL's."""
 SILENCE_SECONDS = 2.0
 """How long nobody may be answered before a probe is sent, and how long that may take; or as long as a call
 may wait for its connection, where that is longer."""
-
-UNREACHABLE = (
-    OSError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.InterfaceError,
-    # A connection whose server is gone, used before the end of its stream was noticed.
-    asyncpg.InternalClientError,
-)
-_MISCONFIGURED = (
-    ValueError,
-    asyncpg.InvalidAuthorizationSpecificationError,
-    asyncpg.InvalidCatalogNameError,
-    # Without the right to connect.
-    asyncpg.InsufficientPrivilegeError,
-    asyncpg.ClientConfigurationError,
-)
-
-
-def session_settings(settings: Settings) -> Mapping[str, str]:
-    """What every session of the service starts with; a transaction pooler would refuse these."""
-    if settings.pooled:
-        return {}
-    return {
-        "application_name": APPLICATION_NAME,
-        "statement_timeout": _milliseconds(settings.statement_seconds),
-        "lock_timeout": _milliseconds(settings.lock_seconds),
-        "idle_in_transaction_session_timeout": _milliseconds(settings.statement_seconds),
-        # A statement after the lock must see what committed before it.
-        "default_transaction_isolation": "read committed",
-        "jit": "off",
-        "search_path": SEARCH_PATH,
-        "timezone": "UTC",
-    }
-
-
-async def connect(dsn: str, *, within_seconds: float = 10.0, **options: Any) -> asyncpg.Connection:
-    """Open one connection outside any pool; `options` are asyncpg's."""
-    with _reasons(dsn):
-        return await asyncpg.connect(dsn, timeout=within_seconds, **options)
-
-
-@contextmanager
-def _reasons(dsn: str) -> Iterator[None]:
-    """Say in words, to the person who starts the process, why the server cannot be reached."""
-    try:
-        yield
-    except (*UNREACHABLE, *_MISCONFIGURED) as error:
-        raise DatabaseUnavailable(cannot_connect(dsn, error)) from None
-
-
-def cannot_connect(dsn: str, error: Exception) -> str:
-    """The place and the reason, for those who run the service; neither is for its callers."""
-    if isinstance(error, TimeoutError):
-        reason = "no answer"
-    # The number of an error of TLS is none of the system's.
-    elif isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and (error.errno or 0) > 0:
-        reason = os.strerror(error.errno or 0)
-    else:
-        reason = without_password(str(error))
-    return f"Cannot connect to the database at {place_of(dsn)} ({without_password(dsn)}): {reason}"
 
 
 class _Logs:
@@ -181,7 +111,7 @@ class Pool:
             init=logs.meet,
             reset=_keep_session,
         )
-        with _reasons(dsn):
+        with reasons(dsn):
             return cls(
                 await pool, dsn, settings.acquire_seconds, metrics, outage, logs, pooled=settings.pooled
             )
@@ -261,7 +191,7 @@ class Pool:
             if self.size >= self.max_size and not self._breaker.is_open:
                 raise DatabaseUnavailable("Every connection to the database is busy.") from None
             raise self._silent() from None
-        except (*UNREACHABLE, *_MISCONFIGURED) as error:
+        except (*UNREACHABLE, *MISCONFIGURED) as error:
             raise self._away("The database cannot be reached.", error) from error
         finally:
             self._waiting.discard(wait)
@@ -356,10 +286,6 @@ def _is_fit(connection: asyncpg.pool.PoolConnectionProxy) -> bool:
 
 async def _keep_session(_: asyncpg.Connection) -> None:
     """Spare the reset query, a round trip per call: the service leaves nothing in its sessions."""
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{round(seconds * 1000)}"
 
 
 def _is_answer(error: Exception) -> bool:

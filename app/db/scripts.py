@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from app.db.pool import SEARCH_PATH
+from app.db.session import SEARCH_PATH
 from app.errors import MigrationFailed
 
 REVISION_FILE = "revision"

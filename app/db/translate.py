@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from app.db.pool import UNREACHABLE
+from app.db.session import UNREACHABLE
 from app.errors import (
     LOCKED,
     DatabaseUnavailable,

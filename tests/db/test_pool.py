@@ -12,7 +12,8 @@ import pytest
 
 from app.db import pool as pool_module
 from app.db.embedded import EmbeddedServer
-from app.db.pool import Pool, connect
+from app.db.pool import Pool
+from app.db.session import connect
 from app.db.store import Store
 from app.db.translate import translated
 from app.errors import DatabaseUnavailable, GaplessError, TopicBusy, TopicNotFound

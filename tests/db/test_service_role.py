@@ -13,8 +13,9 @@ import pytest
 
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
-from app.db.pool import Pool, connect
+from app.db.pool import Pool
 from app.db.readiness import check_rights, check_schema
+from app.db.session import connect
 from app.db.uninstall import uninstall
 from app.errors import DatabaseUnavailable, NotReady, NotTheOwner, SchemaOutdated
 from app.settings import Settings

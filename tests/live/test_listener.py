@@ -14,7 +14,7 @@ from app.db import listener
 from app.db.embedded import EmbeddedServer
 from app.db.migrate import migrate
 from app.db.pool import Pool
-from app.db.pool import connect as real_connect
+from app.db.session import connect as real_connect
 from app.live import bucket
 from app.live.start import Edge
 from app.live.streams import Stream

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.pool import session_settings
+from app.db.session import session_settings
 from app.settings import PREFIX, Settings, unknown_variables
 
 ROOT = Path(__file__).parents[2]
