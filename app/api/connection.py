@@ -16,14 +16,12 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from app.api.cors import VARY
 from app.api.cycle import Cycle
 from app.api.deps import Parts
-from app.api.middleware import new_request_id, security_headers
-from app.api.problems import framework_response
+from app.api.last_answer import last_answer
 
 VERSIONS = ("1.1", "1.0")
 """The parser takes a request line without one for 0.9, which has no headers."""
@@ -416,17 +414,6 @@ class Connection(HttpToolsProtocol):
         self._start_timer(LINGER_SECONDS)
 
     def _answer(self, status: int) -> bytes:
-        answer = framework_response(status)
-        headers = [
-            *self.server_state.default_headers,
-            *answer.raw_headers,
-            *security_headers(self._settings),
-            (b"x-request-id", new_request_id()),
-            (b"connection", b"close"),
-        ]
-        if self._settings.cors_origins:
-            headers.append(VARY)
-        lines = [name + b": " + value + b"\r\n" for name, value in headers]
         # The address is that of this request, and known as soon as the method is.
-        body = b"" if self.url and self.parser.get_method() == b"HEAD" else bytes(answer.body)
-        return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
+        to_head = bool(self.url) and self.parser.get_method() == b"HEAD"
+        return last_answer(status, self._settings, self.server_state.default_headers, to_head=to_head)
