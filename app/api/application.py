@@ -30,9 +30,9 @@ from app.api import (
     topics,
 )
 from app.api.deps import Parts
-from app.api.document import describe_service
 from app.api.known_paths import KnownPaths
 from app.api.middleware import EdgeMiddleware
+from app.api.service_document import describe_service
 from app.metrics import NOBODY, Metrics
 from app.settings import Settings
 

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, Field
 from typing_extensions import TypeAliasType
 
+from app.api.event_schemas import StoredEvent
 from app.api.group_schemas import NO_NUL
 from app.api.params import MAX_OFFSET
-from app.api.schemas import Count, LeftOut, LogOffset, NextAfter, Partition, Request, StoredEvent
+from app.api.schemas import Count, LeftOut, LogOffset, NextAfter, Partition, Request
 
 MAX_LETTERS = 10_000
 DEFAULT_LETTERS = 1_000

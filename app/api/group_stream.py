@@ -20,10 +20,10 @@ from app.api.document import (
     operation,
     query,
 )
+from app.api.event_schemas import DrainFrame, StoredEvent
 from app.api.group_schemas import MAX_LEASE_SECONDS, GroupEndFrame
 from app.api.lease_schemas import MAX_CLAIM_EVENTS, MAX_MEMBER, LeaseAnswer, SkippedFrame, is_member_name
 from app.api.params import Query, group_of, refuse
-from app.api.schemas import DrainFrame, StoredEvent
 from app.api.stream_response import StreamResponse, StreamRoute
 from app.api.traced import group_frames, receiving
 from app.errors import ServerFull, SubscriptionInactive, TooManyStreams

@@ -11,9 +11,10 @@ from msgspec import Meta
 from pydantic import AwareDatetime, BaseModel, Field
 from typing_extensions import TypeAliasType
 
+from app.api.event_schemas import StoredEvent
 from app.api.group_schemas import MAX_LEASE_SECONDS, NO_NUL, SubscriptionStatus
 from app.api.params import MAX_OFFSET
-from app.api.schemas import Count, LeftOut, LogOffset, Partition, StoredEvent
+from app.api.schemas import Count, LeftOut, LogOffset, Partition
 from app.api.wire import format_time
 from app.model import Settled
 

@@ -17,9 +17,9 @@ from app.api.document import (
     query,
     ref,
 )
+from app.api.event_schemas import ChunkReport, CloudEvent, EventBatch, EventToPublish, PublishAnswer
 from app.api.media_types import Content
 from app.api.params import MAX_OFFSET, MAX_PARTITION
-from app.api.schemas import ChunkReport, CloudEvent, EventBatch, EventToPublish, PublishAnswer
 
 _EVENT = {"key": "customer-7", "type": "order.placed", "data": {"total": 12.5}}
 _CLOUDEVENT = {

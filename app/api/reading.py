@@ -25,11 +25,11 @@ from app.api.document import (
     query,
     ref,
 )
+from app.api.event_schemas import EventPage, StoredEvent
 from app.api.leaving import unless_left
 from app.api.media_types import weight_of
 from app.api.params import MAX_OFFSET, MAX_PARTITION, Query, refuse, timestamp, topic_of
 from app.api.routing import RawRoute
-from app.api.schemas import EventPage, StoredEvent
 from app.api.wire import encode_lines, encode_page
 from app.errors import (
     InvalidArgument,

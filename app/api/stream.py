@@ -14,8 +14,8 @@ from app.api.calling import caller_of
 from app.api.credentials import TICKET
 from app.api.deps import parts
 from app.api.document import DATABASE, TICKET_PARAMETER, TOPIC, answer, event_stream, header, operation, query
+from app.api.event_schemas import DrainFrame, EndFrame, GapFrame, StartFrame, StoredEvent
 from app.api.params import Query, check_topic_name, refuse, timestamp, topic_of
-from app.api.schemas import DrainFrame, EndFrame, GapFrame, StartFrame, StoredEvent
 from app.api.stream_response import StreamResponse, StreamRoute
 from app.api.traced import receiving
 from app.errors import (

@@ -11,7 +11,7 @@ from app.api.document import DATABASE, JSON, JSON_BODY, TOPIC, answer, content, 
 from app.api.paging import asked_page, next_page_token, page_parameters
 from app.api.params import no_query, topic_of
 from app.api.routing import JsonResponse, RawRoute, no_content, read_model
-from app.api.schemas import (
+from app.api.topic_schemas import (
     TopicAnswer,
     TopicChanges,
     TopicDetails,

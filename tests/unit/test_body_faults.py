@@ -15,7 +15,7 @@ from app.api.body_faults import BodyFault, model_fault, struct_fault
 from app.api.dead_letter_schemas import LetterChoice
 from app.api.group_schemas import SeekRequest, SubscriptionSettings
 from app.api.lease_schemas import AckRequest, ClaimRequest, ExtendRequest, NackRequest
-from app.api.schemas import TopicSettings, TrimRequest
+from app.api.topic_schemas import TopicSettings, TrimRequest
 
 ME = {"member": "me"}
 
