@@ -1,6 +1,5 @@
 """Groups of commands, and how each command tells what it takes."""
 
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,14 +9,16 @@ from typer.core import TyperArgument, TyperCommand
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_RULES = (
-    (r"Input should be a valid integer\b.*", "must be a whole number"),
-    (r"Input should be a valid number\b.*", "must be a number"),
-    (r"Input should be greater than or equal to ", "must be at least "),
-    (r"Input should be less than or equal to ", "must be at most "),
-    (r"Value error, ", ""),
-)
-"""What pydantic says of values, and what is said instead: its own words are for programmers."""
+_KINDS = {
+    "Input should be a valid integer": "must be a whole number",
+    "Input should be a valid number": "must be a number",
+}
+_RULES = {
+    "Input should be greater than or equal to ": "must be at least ",
+    "Input should be less than or equal to ": "must be at most ",
+    "Value error, ": "",
+}
+"""By how the words of pydantic begin, which are for programmers."""
 
 
 class Command(TyperCommand):
@@ -27,8 +28,7 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            for said, rule in _RULES:
-                error.message = re.sub(said, rule, error.message)
+            error.message = _plain(error.message)
             raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -59,3 +59,13 @@ class Commands(typer.Typer):
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[F], F]:
         return super().command(name, cls=Command, **settings)
+
+
+def _plain(said: str) -> str:
+    for beginning, kind in _KINDS.items():
+        if said.startswith(beginning):
+            return kind
+    for beginning, rule in _RULES.items():
+        if said.startswith(beginning):
+            return rule + said.removeprefix(beginning)
+    return said

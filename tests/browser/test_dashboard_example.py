@@ -246,7 +246,11 @@ async def test_following_ends_and_says_why_where_asking_again_does_not_help(
 
 async def test_following_waits_as_long_as_it_is_told_to(page: Page, client: httpx.AsyncClient) -> None:
     await client.put("/v1/topics/orders")
-    told = {"status": 503, "headers": {"Retry-After": "4"}, "json": {"status": 503, "code": "x"}}
+    told: dict[str, Any] = {
+        "status": 503,
+        "headers": {"Retry-After": "4"},
+        "json": {"status": 503, "code": "x"},
+    }
     asked = await refuse_first(3, page, "**/v1/topics/orders/stream**", **told)
     await page.evaluate("dashboard.follow('orders', { onEvent: (e) => { window.got = e.data; } }), null")
     await until(lambda: len(asked) > 3)
