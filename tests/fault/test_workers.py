@@ -55,7 +55,12 @@ class Crew:
         await until(lambda: "Ctrl-C stops it" in self.service.output)
 
     async def replaced(self, pid: int) -> None:
-        await until(lambda: len(self.workers) == 2 and pid not in self.workers)
+        def others() -> bool:
+            # Looked at once: between two looks the killed one goes, and nobody has come yet.
+            workers = self.workers
+            return len(workers) == 2 and pid not in workers
+
+        await until(others)
 
     async def streams_on_both(self, stack: AsyncExitStack) -> dict[int, RawStream]:
         """One open stream per worker."""
