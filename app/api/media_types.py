@@ -29,7 +29,7 @@ _PARAMETER = re.compile(rf';[ \t]*(?:({_TOKEN})=(?:({_TOKEN})|"((?:[^"\\]|\\.)*+
 COMPRESSED = "Compressed requests are not taken."
 _DECISIVE = (b"content-type", b"content-encoding", b"ce-specversion", b"transfer-encoding")
 _UNCODED = {b"content-encoding": b"identity", b"transfer-encoding": b"chunked"}
-"""By these a body is what its type says; the server itself undoes chunks."""
+"""The server itself undoes chunks."""
 _MOST_COMMON = [(b"content-type", b"application/json")]
 
 
@@ -38,7 +38,7 @@ def content_of(headers: RawHeaders) -> Content:
     if [header for header in headers if header[0] in _DECISIVE] == _MOST_COMMON:
         return Content.EVENTS
     values = [value.decode("latin-1") for name, value in headers if name.lower() == b"content-type"]
-    if any(value.lower() != _UNCODED.get(name.lower(), value.lower()) for name, value in headers):
+    if is_compressed(headers):
         raise UnsupportedMediaType(COMPRESSED, accepted=ACCEPTED)
     media_type = _parse(values[0]) if len(values) == 1 else None
     name = media_type[0] if media_type else ""
@@ -50,6 +50,11 @@ def content_of(headers: RawHeaders) -> Content:
     if media_type and media_type[1].get("charset", "utf-8") != "utf-8":
         raise UnsupportedMediaType("JSON is taken in UTF-8 only.", accepted=ACCEPTED)
     return Content(name)
+
+
+def is_compressed(headers: RawHeaders) -> bool:
+    """Whether a body is anything but what its type says, by a coding of its own or of its transfer."""
+    return any(value.lower() != _UNCODED.get(name.lower(), value.lower()) for name, value in headers)
 
 
 def _refusal(values: Sequence[str]) -> str:

@@ -130,7 +130,7 @@ MEANINGS: Mapping[str, str] = {
         "lead to several partitions."
     ),
     "unauthorized": "No credentials, or none that are valid: unknown, expired or revoked. Get new ones.",
-    "unsupported_media_type": "The call does not take this `Content-Type`.",
+    "unsupported_media_type": "The call does not take this `Content-Type`, or the body is compressed.",
 }
 
 NOT_FOUND = framework_members(404)

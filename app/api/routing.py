@@ -22,7 +22,7 @@ from app.api.body_room import room_of
 from app.api.credentials import refuse_token_in_query
 from app.api.gate import flaws
 from app.api.items import syntax_fault
-from app.api.media_types import COMPRESSED
+from app.api.media_types import COMPRESSED, is_compressed
 from app.api.problems import problem_response
 from app.errors import (
     GaplessError,
@@ -216,7 +216,7 @@ def _refusal(request: Request, body: bytes, error: ValidationError) -> GaplessEr
 
 
 def _no_json(request: Request, body: bytes) -> InvalidJson | UnsupportedMediaType:
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
+    if is_compressed(request.headers.raw):
         return UnsupportedMediaType(COMPRESSED)
     found = flaws(body)
     fault = None if found else syntax_fault(body)

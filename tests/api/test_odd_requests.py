@@ -61,6 +61,21 @@ async def answered(service: ThreadService, *lines: str, body: bytes = b"") -> by
         writer.close()
 
 
+async def test_a_body_that_is_compressed_on_its_way_only_is_called_that_too(
+    shared_service: ThreadService,
+) -> None:
+    body = gzip.compress(b"{}")
+    answer = await answered(
+        shared_service,
+        "PUT /v1/topics/compressed HTTP/1.1",
+        "Content-Type: application/json",
+        "Transfer-Encoding: gzip, chunked",
+        body=b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body),
+    )
+    assert answer.startswith(b"HTTP/1.1 415 ")
+    assert b"Compressed requests are not taken." in answer
+
+
 async def test_an_address_without_a_path_means_the_page(shared_service: ThreadService) -> None:
     for target in ("http://localhost", "http://localhost?x=1", "http://localhost/"):
         answer = await answered(shared_service, f"GET {target} HTTP/1.1")
