@@ -5,10 +5,10 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-NO_BYTE_ORDER_MARK = "The text begins with a byte order mark; send UTF-8 without it."
-TOO_EARLY = "The JSON text ends too early."
-TOO_EARLY_IN_LINE = "The line ends before the JSON text does."
 
+_NO_BYTE_ORDER_MARK = "The text begins with a byte order mark; send UTF-8 without it."
+_TOO_EARLY = "The JSON text ends too early."
+_TOO_EARLY_IN_LINE = "The line ends before the JSON text does."
 _MALFORMED = re.compile(r"JSON is malformed: (.*) \(byte ([0-9]+)\)")
 _LETTERS = ascii_lowercase.encode()
 _NAME = "a name in double quotes must stand there"
@@ -54,7 +54,7 @@ def fault_of(document: bytes, said: str, of: str = "", *, is_line: bool = False)
     if not document or document.isspace():
         return SyntaxFault("The JSON text is empty.", None)
     if document.startswith(BYTE_ORDER_MARK):
-        return SyntaxFault(NO_BYTE_ORDER_MARK, None)
+        return SyntaxFault(_NO_BYTE_ORDER_MARK, None)
     found = _MALFORMED.fullmatch(said)
     if found is not None:
         # Of what follows the text the decoder has read the first byte already.
@@ -67,7 +67,7 @@ def fault_of(document: bytes, said: str, of: str = "", *, is_line: bool = False)
     elif (escape := _escape_at_the_end(document)) is not None:
         position, reason = escape.end(), _ESCAPE if escape["half"] is None else _HALF
     else:
-        return SyntaxFault(TOO_EARLY_IN_LINE if is_line else TOO_EARLY, None)
+        return SyntaxFault(_TOO_EARLY_IN_LINE if is_line else _TOO_EARLY, None)
     place = f"column {column(document, position)}"
     if not is_line:
         line = document.count(b"\n", 0, position) + 1
