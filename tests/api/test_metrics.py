@@ -334,15 +334,16 @@ async def test_two_services_of_a_process_count_for_themselves(start_service: Sta
 async def test_an_old_transaction_of_somebody_else_shows_and_the_service_stays_ready(
     fresh: Api, connect: Connect, clock: Clock
 ) -> None:
+    async def ready() -> bool:
+        return (await fresh.client.get("/readyz")).status_code == 200
+
+    # It may serve before it hears notifications.
+    await until(ready)
     other = await connect()
     await other.execute("begin isolation level repeatable read; select 1")
     await clock.move(timedelta(minutes=11))
     assert (await scrape(fresh.client)).value("oldest_xmin_age_seconds") >= 600
-
-    async def ready() -> bool:
-        return (await fresh.client.get("/readyz")).status_code == 200
-
-    await until(ready)
+    assert await ready()
     await fresh.publish(1)
 
 
