@@ -25,7 +25,7 @@ async def close(server: asyncio.Server) -> None:
     was closed in between it makes none and leaves the socket open.
     """
     loop = asyncio.get_running_loop()
-    for listening in server.sockets:
-        loop.remove_reader(listening.fileno())
+    for accepting in server.sockets:
+        loop.remove_reader(accepting.fileno())
     await asyncio.sleep(0)
     server.close()
