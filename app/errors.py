@@ -179,6 +179,15 @@ class TokenInQuery(GaplessError):
     code = "token_in_query"
 
 
+class PreconditionFailed(GaplessError):
+    """A change was wanted only while something has an ETag."""
+
+    code = "precondition_failed"
+
+    def __init__(self) -> None:
+        super().__init__("The ETags here are weak, so none fulfils If-Match.")
+
+
 class HostNotAllowed(GaplessError):
     """The caller knows the service by a name that is none of its own."""
 

@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: f0ddaccb4e01da58f1058a0e30dc525dd0094cab32222287c55479c2cf9fdf56
+// SHA-256 of openapi.json: c15bf23814f23fe486fc07ddfab018b43090c66f7f91caa53112552b813b71a7
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -5697,6 +5697,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The change depends on an ETag */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is too large */
             413: {
                 headers: {
@@ -5849,6 +5858,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The change depends on an ETag */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The service has another name */
             421: {
                 headers: {
@@ -5991,6 +6009,15 @@ export interface operations {
             };
             /** @description The group is in another state or has other settings */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The change depends on an ETag */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7080,6 +7107,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The change depends on an ETag */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is too large */
             413: {
                 headers: {
@@ -7218,6 +7254,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The change depends on an ETag */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The service has another name */
             421: {
                 headers: {
@@ -7346,6 +7391,15 @@ export interface operations {
             };
             /** @description The request took too long to arrive */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The change depends on an ETag */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8182,6 +8236,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The change depends on an ETag */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The service has another name */
             421: {
                 headers: {
@@ -8516,6 +8579,15 @@ export interface operations {
             };
             /** @description The token does not allow this; The request may come from another site */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The change depends on an ETag */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -13,7 +13,7 @@ from app.api.params import NAME_PATTERN, NAME_RULE, is_name, no_query, refuse
 from app.api.routing import JsonResponse, RawRoute, no_content, read_model
 from app.auth.scopes import parse_scopes
 from app.auth.tokens import hash_token, new_token
-from app.errors import InvalidArgument, KeyConflict, KeyNotFound
+from app.errors import InvalidArgument, KeyConflict, KeyNotFound, PreconditionFailed
 
 router = APIRouter(route_class=RawRoute)
 
@@ -118,7 +118,7 @@ async def list_keys(request: Request) -> Response:
             in_path("key", "The key's name.", {"type": "string", "pattern": NAME_PATTERN}, "billing-service")
         ],
         success={204: answer("The key is revoked, and so are its sessions and tickets.")},
-        refusals=(InvalidArgument, KeyNotFound, *DATABASE),
+        refusals=(InvalidArgument, KeyNotFound, PreconditionFailed, *DATABASE),
     ),
 )
 async def revoke_key(request: Request) -> Response:

@@ -39,6 +39,7 @@ STATUS: Mapping[type[GaplessError], tuple[int, str]] = {
     errors.LeaseLost: (409, "The lease is lost"),
     errors.KeyConflict: (409, "There is a key of that name"),
     errors.OffsetTrimmed: (410, "The offset is no longer readable"),
+    errors.PreconditionFailed: (412, "The change depends on an ETag"),
     errors.RequestTooLarge: (413, "The request is too large"),
     errors.EventTooLarge: (413, "An event is too large"),
     errors.UnsupportedMediaType: (415, "The content type is not supported"),
@@ -69,7 +70,6 @@ HTTP_CODES: Mapping[int, tuple[str, str]] = {
     404: ("not_found", "There is nothing at this path; /openapi.json lists what there is."),
     405: ("method_not_allowed", "The path does not take this method; the Allow header lists those it takes."),
     408: ("request_timeout", "The request took too long to arrive."),
-    412: ("precondition_failed", "The ETags here are weak, so none fulfils If-Match."),
     413: ("request_too_large", "The request is too large."),
     431: ("too_many_headers", "The request has too many headers, or they are too large."),
 }

@@ -28,6 +28,7 @@ from app.errors import (
     GaplessError,
     InvalidArgument,
     InvalidJson,
+    PreconditionFailed,
     RequestTooLarge,
     Unauthorized,
     UnsupportedMediaType,
@@ -42,7 +43,7 @@ MAX_LIST_BYTES = 256 * 1024
 """Of bodies that list up to 10,000 offsets or ids."""
 SLOW_SECONDS = 1.0
 """Of a body that took longer, the caller may have lost the right to send it."""
-CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
+_CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 _JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")
 
@@ -64,7 +65,7 @@ class RawRoute(APIRoute):
         methods = self.methods or set()
         # Whoever may GET may ask for the head of the answer alone (RFC 9110, 9.1).
         self.methods = methods | {"HEAD"} if "GET" in methods else methods
-        if methods & CHANGING:
+        if methods & _CHANGING:
             self.endpoint = _unconditional(endpoint)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +94,7 @@ def _unconditional(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     async def unless_conditional(request: Request) -> Response:
         wanted = ",".join(request.headers.getlist("if-match")).strip()
         if wanted not in ("", "*"):
-            raise HTTPException(412)
+            raise PreconditionFailed()
         response: Response = await endpoint(request)
         return response
 

@@ -15,7 +15,14 @@ from app.api.params import no_query
 from app.api.routing import JsonResponse, RawRoute, no_content, read_model
 from app.api.wire import format_time
 from app.auth.tokens import hash_token, new_session_token
-from app.errors import CsrfRefused, InvalidArgument, IssuerUnavailable, KeyNotFound, Unauthorized
+from app.errors import (
+    CsrfRefused,
+    InvalidArgument,
+    IssuerUnavailable,
+    KeyNotFound,
+    PreconditionFailed,
+    Unauthorized,
+)
 
 COOKIE_RULES = "Path=/; Secure; HttpOnly; SameSite=Strict"
 
@@ -115,7 +122,7 @@ async def get_session(request: Request) -> Response:
         tag="access",
         allows="any",
         success={204: answer("The session is over, and so are its streams.")},
-        refusals=(InvalidArgument, *DATABASE),
+        refusals=(InvalidArgument, PreconditionFailed, *DATABASE),
     ),
 )
 async def delete_session(request: Request) -> Response:

@@ -24,7 +24,7 @@ from app.api.paging import asked_page, next_page_token, page_parameters
 from app.api.params import group_of, no_query, topic_of
 from app.api.routing import JsonResponse, RawRoute, no_content, read_model
 from app.api.wire import format_time
-from app.errors import OffsetTrimmed, SubscriptionConflict
+from app.errors import OffsetTrimmed, PreconditionFailed, SubscriptionConflict
 from app.model import GroupPosition
 
 TOTALS = ("lag", "waiting", "in_flight", "retrying", "dead", "discarded", "acked", "skipped")
@@ -104,7 +104,7 @@ _DETAILS = {
                 {JSON: content(ref(SubscriptionAnswer), existing=EXAMPLE)},
             ),
         },
-        refusals=(*ON_GROUP, *JSON_BODY, SubscriptionConflict, OffsetTrimmed),
+        refusals=(*ON_GROUP, *JSON_BODY, SubscriptionConflict, OffsetTrimmed, PreconditionFailed),
     ),
 )
 async def create_subscription(request: Request) -> Response:
@@ -222,7 +222,7 @@ async def list_subscriptions(request: Request) -> Response:
         success={
             200: answer("The changed group.", {JSON: content(ref(SubscriptionAnswer), changed=EXAMPLE)})
         },
-        refusals=(*ON_GROUP, *JSON_BODY, SubscriptionConflict),
+        refusals=(*ON_GROUP, *JSON_BODY, SubscriptionConflict, PreconditionFailed),
     ),
 )
 async def alter_subscription(request: Request) -> Response:
@@ -246,7 +246,7 @@ async def alter_subscription(request: Request) -> Response:
         allows="admin",
         parameters=[TOPIC, GROUP],
         success={204: answer("The group is gone.")},
-        refusals=(*ON_GROUP, SubscriptionConflict),
+        refusals=(*ON_GROUP, SubscriptionConflict, PreconditionFailed),
     ),
 )
 async def delete_subscription(request: Request) -> Response:

@@ -22,7 +22,14 @@ from app.api.topic_schemas import (
     bounds_members,
     topic_members,
 )
-from app.errors import InvalidArgument, InvalidTopicName, PartitionNotFound, TopicConflict, TopicNotFound
+from app.errors import (
+    InvalidArgument,
+    InvalidTopicName,
+    PartitionNotFound,
+    PreconditionFailed,
+    TopicConflict,
+    TopicNotFound,
+)
 
 router = APIRouter(route_class=RawRoute)
 
@@ -68,7 +75,7 @@ _BOUNDS = [{"partition": partition, "earliest": 1, "tip": 1200} for partition in
                 {JSON: content(ref(TopicAnswer), existing=_EXAMPLE)},
             ),
         },
-        refusals=(InvalidTopicName, TopicConflict, *JSON_BODY, *DATABASE),
+        refusals=(InvalidTopicName, TopicConflict, PreconditionFailed, *JSON_BODY, *DATABASE),
     ),
 )
 async def create_topic(request: Request) -> Response:
@@ -175,7 +182,7 @@ async def list_topics(request: Request) -> Response:
             "content": {JSON: content(ref(TopicChanges), description={"description": "Orders of the shop"})},
         },
         success={200: answer("The changed topic.", {JSON: content(ref(TopicAnswer), changed=_EXAMPLE)})},
-        refusals=(InvalidTopicName, TopicNotFound, *JSON_BODY, *DATABASE),
+        refusals=(InvalidTopicName, TopicNotFound, PreconditionFailed, *JSON_BODY, *DATABASE),
     ),
 )
 async def alter_topic(request: Request) -> Response:
@@ -197,7 +204,7 @@ async def alter_topic(request: Request) -> Response:
         allows="admin",
         parameters=[TOPIC],
         success={204: answer("The topic is gone.")},
-        refusals=(InvalidTopicName, InvalidArgument, TopicNotFound, *DATABASE),
+        refusals=(InvalidTopicName, InvalidArgument, TopicNotFound, PreconditionFailed, *DATABASE),
     ),
 )
 async def delete_topic(request: Request) -> Response:

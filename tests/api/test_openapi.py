@@ -121,6 +121,11 @@ def test_every_example_of_a_parameter_fits_its_schema(operation: dict[str, Any])
         assert not fits(parameter["schema"], parameter["example"]), parameter["name"]
 
 
+def test_every_change_says_what_it_answers_to_the_condition_of_an_etag() -> None:
+    refusing = {name for name, operation in OPERATIONS if "412" in operation["responses"]}
+    assert refusing == {name for name, _ in OPERATIONS if name.startswith(("PUT ", "PATCH ", "DELETE "))}
+
+
 def test_every_error_code_is_documented() -> None:
     documented = {
         example["value"]["code"]

@@ -227,6 +227,7 @@ async def test_examples_of_problems_are_what_is_answered(client: httpx.AsyncClie
     await refused("PUT", orders, content=b"{", headers={"Content-Type": "application/json"})
     await refused("PUT", orders, content=b"x", headers={"Content-Type": "text/plain"})
     await refused("PUT", orders, {"partitions": 3})
+    await refused("DELETE", orders, headers={"If-Match": '"x"'})
     await refused("PUT", "/v1/topics/Orders")
     await refused("GET", orders, headers={"Host": "example.org"})
     await refused("GET", f"{orders}/stream?last_event_id=yesterday")
