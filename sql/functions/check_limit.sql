@@ -1,5 +1,5 @@
 /*
- * Raises GP003 unless a call may do something, and not all of it at once, as it would without a limit.
+ * Raises GP003 unless a limit is 1 or more. Null would be none, and a call would do all there is in one transaction.
  */
 create or replace function gapless.check_limit(p_limit integer)
 returns void
