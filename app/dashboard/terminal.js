@@ -3,6 +3,7 @@
 import { topicPath } from "./api.js";
 
 const PLAIN = /^[\w@%+=:,./-]+$/;
+const OBEYED = /[\x7f-\x9f]/g; // by terminals, of what JSON may have in its texts
 
 export class Terminal {
   #publish;
@@ -19,14 +20,15 @@ export class Terminal {
     }
   }
 
-  // A `body` of null is none that could be sent: only JSON is sure to have nothing in it that a terminal obeys.
+  // A `body` of null is none that could be sent: only JSON can be written without anything that a terminal obeys, as a DEL,
+  // which takes the quote before it.
   show(topic, body, authenticated) {
     const target = quoted(`${location.origin}${topicPath(topic, "events")}`);
     const token = authenticated ? "-H \"Authorization: Bearer $GAPLESS_TOKEN\" \\\n  " : "";
     this.#publish.textContent =
       body === null
         ? "# The data is not valid JSON yet."
-        : `curl ${target} \\\n  ${token}-H 'Content-Type: application/json' \\\n  -d ${quoted(body)}`;
+        : `curl ${target} \\\n  ${token}-H 'Content-Type: application/json' \\\n  -d ${quoted(body.replace(OBEYED, escaped))}`;
     this.#tail.textContent = `gapless --url ${quoted(location.origin)} tail ${topic} --from earliest`;
     this.#result.textContent = "";
   }
@@ -46,6 +48,8 @@ export class Terminal {
     }
   }
 }
+
+const escaped = (control) => `\\u00${control.charCodeAt(0).toString(16)}`;
 
 // Within single quotes a shell takes all characters as they are, but for the quote itself.
 const quoted = (word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

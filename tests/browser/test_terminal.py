@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import httpx
@@ -83,6 +84,23 @@ async def test_what_is_no_json_is_in_no_command(context: BrowserContext, service
     assert await command_of(tab) == "# The data is not valid JSON yet."
     await tab.page.fill("#publish-data", "1")
     assert (await command_of(tab)).endswith("""-d '{"events":[{"data":1}]}'""")
+
+
+async def test_the_command_has_nothing_in_it_that_a_terminal_obeys(
+    context: BrowserContext, service: ThreadService, client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    """DEL takes the character before it, which may be a quote; what is pasted comes as if it were typed."""
+    await client.put("/v1/topics/orders", json={})
+    tab = await Tab.open(context, service.base_url, "orders")
+    text = "'\x7f\x7f; touch here; \x80\x9b201~"
+    await tab.page.fill("#publish-data", f'{{"{text}": "{text}\\\\{text}"}}')
+    command = await command_of(tab)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", command)
+    await run("sh", command, tmp_path)
+    await tab.received(1)
+    [event] = (await client.get("/v1/topics/orders/events")).json()["events"]
+    assert event["data"] == {text: f"{text}\\{text}"}
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("clipboard", [True, False], ids=["clipboard", "none-over-plain-http"])
