@@ -90,10 +90,10 @@ def confirm(question: str, without_terminal: str) -> None:
     if not sys.stdin.isatty():
         raise UsageFailure(without_terminal)
     print(printable(f"{question} [y/N]: "), end="", file=sys.stderr, flush=True)
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
+    answer = sys.stdin.buffer.readline()
+    if not answer.endswith(b"\n"):
         notice("")
-    if answer.strip().lower() not in ("y", "yes"):
+    if answer.strip().lower() not in (b"y", b"yes"):
         notice("nothing was changed")
         raise typer.Exit(Exit.REFUSED)
 

@@ -230,11 +230,13 @@ async def test_what_is_wrong_is_told_in_one_line_and_what_is_missing_with_how_to
         assert (result.code, text in result.err, result.err.count("\n")) == (code, True, told), result
 
 
-async def answered(answer: bytes, *arguments: str, url: str) -> tuple[int | None, bytes, str]:
+async def answered(
+    answer: bytes, *arguments: str, url: str, **variables: str
+) -> tuple[int | None, bytes, str]:
     """What becomes of a command whose question is answered at a terminal."""
     ours, theirs = pty.openpty()
     try:
-        process = await start(arguments, url=url, stdin=theirs)
+        process = await start(arguments, url=url, stdin=theirs, **variables)
         os.write(ours, answer + b"\n")
         async with asyncio.timeout(PATIENCE_SECONDS):
             out, err = await process.communicate()
@@ -248,6 +250,15 @@ async def test_who_answers_no_has_changed_nothing(url: str, client: httpx.AsyncC
     group = await create_group(client)
     code, _, err = await answered(b"n", "sub", "delete", "orders", "billing", url=url)
     assert (code, err.endswith("nothing was changed\n")) == (1, True), err
+    assert (await group.health())["status"] == "ACTIVE"
+
+
+async def test_an_answer_that_is_no_text_is_no_yes(url: str, client: httpx.AsyncClient) -> None:
+    group = await create_group(client)
+    # As Python reads in all locales but C and POSIX.
+    strict = {"PYTHONIOENCODING": "utf-8:strict"}
+    code, _, err = await answered(b"\xff", "sub", "delete", "orders", "billing", url=url, **strict)
+    assert (code, err.endswith("[y/N]: nothing was changed\n")) == (1, True), err
     assert (await group.health())["status"] == "ACTIVE"
 
 
