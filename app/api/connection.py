@@ -248,6 +248,11 @@ class Connection(HttpToolsProtocol):
         else:
             super().shutdown()
 
+    def refuse_incomplete(self) -> None:
+        """Wait no longer for a request of which a part has come."""
+        if self._awaited is _Awaited.BODY and self.cycle.refusable:
+            self._refuse(408)
+
     def end_unread(self) -> None:
         """The client takes nothing of what was written."""
         if self._running is not None:

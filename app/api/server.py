@@ -76,7 +76,11 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # uvicorn asks those that are there to end; asyncio makes one some turns of its loop after accepting.
-        asyncio.get_running_loop().call_later(HEARING_SECONDS, self._end_late, frozenset(self._connections))
+        loop = asyncio.get_running_loop()
+        loop.call_later(HEARING_SECONDS, self._end_late, frozenset(self._connections))
+        if (drain_seconds := self.config.timeout_graceful_shutdown) is not None:
+            # A moment before uvicorn cancels what is left, which answers 500 and logs a traceback.
+            loop.call_later(drain_seconds, self._refuse_incomplete)
         await super().shutdown(sockets)
         if self._unread is not None:
             self._unread.cancel()
@@ -92,6 +96,10 @@ class Server(uvicorn.Server):
     def _end_late(self, asked: frozenset[Connection]) -> None:
         for connection in self._connections - asked:
             connection.shutdown()
+
+    def _refuse_incomplete(self) -> None:
+        for connection in tuple(self._connections):
+            connection.refuse_incomplete()
 
     def _stop(self) -> None:
         if (parts := self._parts) is not None:

@@ -13,7 +13,8 @@ import pytest
 import app
 from tests.conftest import StartProcess, StartService
 from tests.support.api import Api, api_of, offset
-from tests.support.raw import RawRequest, RawStream
+from tests.support.raw import RawRequest, RawStream, until_read
+from tests.support.rude import Rude
 from tests.support.service import SERVE, UVICORN, ProcessService, ThreadService
 from tests.support.wait import PATIENCE_SECONDS, shared
 
@@ -62,6 +63,28 @@ async def test_s05_a_client_that_does_not_read_holds_nothing_up(start_process: S
         assert await service.terminate() == 0
         assert time.monotonic() - started < shared(STOP_SECONDS)
         assert "Traceback" not in service.output
+
+
+async def test_a_request_that_has_not_arrived_when_the_service_ends_was_too_slow(
+    start_process: StartProcess,
+) -> None:
+    """It was not done, which a 500 would leave open."""
+    service = await start_process(drain_seconds=1)
+    async with api_of(service.base_url) as api:
+        await api.create()
+    half = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
+    async with AsyncExitStack() as stack:
+        slow = []
+        for line in ("POST /v1/topics/t/events", "PUT /v1/topics/u", "PATCH /v1/topics/t"):
+            slow.append(await stack.enter_async_context(Rude(service.port)))
+            await slow[-1].send(f"{line} HTTP/1.1\r\n{half}".encode())
+            await until_read(service.port, slow[-1].writer.get_extra_info("sockname")[1])
+        assert await service.terminate() == 0
+        for rude in slow:
+            assert await rude.answers_to_end() == [408]
+            assert rude.received.endswith(b'"code":"request_timeout"}')
+    assert "Traceback" not in service.output
+    assert "Exception" not in service.output
 
 
 async def test_a_stream_that_begins_while_the_service_stops_is_sent_away_not_refused(
