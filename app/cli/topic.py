@@ -9,6 +9,7 @@ from app.cli.answers import Topic, TopicDetails, Topics, Trimmed
 from app.cli.client import Client, members, topic_path
 from app.cli.credentials import without_scope
 from app.cli.failures import Problem, UsageFailure
+from app.cli.group import events
 from app.cli.options import (
     LONGEST_NUMBER,
     NO_LIMIT,
@@ -149,9 +150,12 @@ def alter(
 def trim(
     context: typer.Context,
     name: Name,
-    before: Annotated[int, typer.Option(metavar="N", help="The first offset to keep.", show_default=False)],
+    before: Annotated[
+        int, typer.Option(min=1, metavar="N", help="The first offset to keep.", show_default=False)
+    ],
     partition: Annotated[
-        int | None, typer.Option(metavar="N", help="Needed when the topic has several.", show_default=False)
+        int | None,
+        typer.Option(min=0, metavar="N", help="Needed when the topic has several.", show_default=False),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Json = False,
@@ -163,15 +167,25 @@ def trim(
             count = client.json("GET", topic_path(name), TopicDetails)["partitions"]
             if count > 1:
                 raise UsageFailure(f"topic {name} has {count} partitions; name one with --partition")
-        body = {"partition": partition or 0, "before": before}
+        place = partition or 0
+        body = {"partition": place, "before": before}
         if not yes:
-            what = f"all events of topic {name} partition {partition or 0} below offset {before}"
+            count = events(_below(client, name, place, before))
+            what = f"{count} of topic {name} partition {place}, all below offset {before},"
             confirm(f"Remove {what} for good?", f"this removes {what} for good; say so with --yes")
         answer = client.json("POST", topic_path(name, "trim"), Trimmed, json=body)
     if as_json:
         print_json(answer)
     else:
         say(f"topic {name} partition {answer['partition']} now starts at offset {answer['earliest']}")
+
+
+def _below(client: Client, name: str, partition: int, before: int) -> int:
+    """How many events a trim would remove; 0 of a partition that there is not, as the server will say."""
+    for bounds in client.json("GET", topic_path(name), TopicDetails)["bounds"]:
+        if bounds["partition"] == partition:
+            return max(0, min(before, int(bounds["tip"]) + 1) - int(bounds["earliest"]))
+    return 0
 
 
 @topic.command()

@@ -103,9 +103,13 @@ async def test_a_topic_is_created_shown_changed_trimmed_and_deleted(url: str, wa
     unsaid = await warm_cli(*trim, url=url)
     assert (unsaid.code, unsaid.err) == (
         2,
-        f"gapless: this removes all events of topic orders partition {busy} below offset 2 for good; say so "
-        "with --yes\n",
+        f"gapless: this removes 1 event of topic orders partition {busy}, all below offset 2, for good; say "
+        "so with --yes\n",
     )
+    beyond = await warm_cli(*trim[:4], "99", *trim[5:], url=url)
+    assert f"removes 4 events of topic orders partition {busy}, all below offset 99," in beyond.err
+    for wrong in (["--before", "0"], ["--before", "1", "--partition", "-1"]):
+        assert "must be" in (await warm_cli("topic", "trim", "orders", *wrong, url=url)).err
     trimmed = await warm_cli(*trim, "--yes", url=url)
     assert trimmed.out == f"topic orders partition {busy} now starts at offset 2\n".encode()
     assert b"PARTITION  EARLIEST" in (await warm_cli("topic", "show", "orders", url=url)).out
