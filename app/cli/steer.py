@@ -68,23 +68,29 @@ def seek(
     rows = [[str(p.get(name, 0)) for name in SOUGHT] for p in answer["partitions"]]
     would = "WOULD BE " if dry_run else ""
     print_table(["PARTITION", "FROM", "TO", f"LEASES {would}LOST", f"DEAD LETTERS {would}REMOVED"], rows)
-    count = _again(answer["partitions"])
+    count, left_out = _again(answer["partitions"]), _passed_over(answer["partitions"])
     if dry_run:
-        notice(f"a dry run: nothing was changed; {events(count)} would come again")
+        passed = f", {events(left_out)} would be passed over" if left_out else ""
+        notice(f"a dry run: nothing was changed; {events(count)} would come again{passed}")
     else:
-        notice(f"the group goes on from there; {events(count)} {'comes' if count == 1 else 'come'} again")
+        passed = f", {events(left_out)} {'is' if left_out == 1 else 'are'} passed over" if left_out else ""
+        come = "comes" if count == 1 else "come"
+        notice(f"the group goes on from there; {events(count)} {come} again{passed}")
 
 
 def _again(partitions: list[dict[str, Any]]) -> int:
     return sum(max(0, p["from_position"] - p["to_position"]) for p in partitions)
 
 
+def _passed_over(partitions: list[dict[str, Any]]) -> int:
+    return sum(max(0, p["to_position"] - p["from_position"]) for p in partitions)
+
+
 def _outcome(partitions: list[dict[str, Any]]) -> str:
-    passed_over = sum(max(0, p["to_position"] - p["from_position"]) for p in partitions)
     leases, letters = (sum(p.get(name, 0) for p in partitions) for name in SOUGHT[3:])
     said = [f"{events(_again(partitions))} again"]
-    if passed_over:
-        said.append(f"{events(passed_over)} passed over")
+    if left_out := _passed_over(partitions):
+        said.append(f"{events(left_out)} passed over")
     if leases:
         said.append(f"{leases:,} lease{'' if leases == 1 else 's'} lost")
     if letters:
