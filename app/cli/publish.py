@@ -225,7 +225,13 @@ def _publish_one(
 ) -> None:
     refusals: list[Refusal] = []
     publisher = Publisher(client, topic, mapping, secrets.token_hex(16), retry, refusals.append)
-    publisher.publish(Chunk([Line(1, data)]))
+    try:
+        publisher.publish(Chunk([Line(1, data)]))
+    except Failure as failure:
+        # What was typed has no lines to be named.
+        if isinstance(failure.__cause__, Problem):
+            raise failure.__cause__ from None
+        raise
     if refusals:
         raise Failure(f"{refusals[0].detail} ({refusals[0].code})")
     position = publisher.positions[0]

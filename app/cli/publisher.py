@@ -191,7 +191,8 @@ class Publisher:
                 "another --idempotency-prefix to publish all lines once more"
             )
         kind = Unreachable if problem.temporary else Failure
-        return kind(f"lines {first}-{last}: {problem}")
+        place = f"line {first}" if first == last else f"lines {first}-{last}"
+        return kind(f"{place}: {problem}")
 
 
 def _detail(item: dict[str, Any], problem: Problem) -> str:

@@ -322,6 +322,20 @@ async def test_who_may_not_make_a_topic_or_group_is_told_which_scope_to_ask_for(
             assert (await warm_cli(*command, **enough)).code == 0
 
 
+async def test_who_may_not_publish_is_told_so_of_the_event_and_not_of_lines(
+    warm_cli: WarmCli, start_service: StartService, keys: Keys
+) -> None:
+    url = (await start_service(**GUARDED)).base_url
+    await warm_cli("topic", "create", "orders", url=url, GAPLESS_TOKEN=await keys.make("o", "admin"))
+    reader = {"url": url, "GAPLESS_TOKEN": await keys.make("r", "subscribe:orders")}
+    refused = await warm_cli("publish", "orders", "1", **reader)
+    said, hint = refused.err.splitlines()
+    assert said == "gapless: This needs the scope `publish` for the topic 'orders'. (forbidden)"
+    assert hint.startswith("gapless: the key of GAPLESS_TOKEN lacks a scope for that")
+    line = await warm_cli("publish", "orders", "-", stdin=b"1\n", **reader)
+    assert line.err.splitlines()[-1].startswith("gapless: line 1: This needs the scope")
+
+
 async def test_what_only_a_scope_may_hide_is_told_where_a_token_was_sent(warm_cli: WarmCli) -> None:
     async with Guard() as guard:
         guard.status = 404
