@@ -172,7 +172,7 @@ export class Topics {
       this.#created = wanted;
       this.#choose(wanted);
     } catch (error) {
-      if (!signal.aborted) say(this.#createResult, explained(error), true);
+      if (!signal.aborted) say(this.#createResult, refusal(error, wanted), true);
     }
   }
 }
@@ -193,6 +193,12 @@ function say(place, text, failed = false) {
   place.textContent = text;
   place.dataset.failed = failed;
 }
+
+// Whoever may not create a topic is told the same as where there is none.
+const refusal = (error, topic) =>
+  error.code === "topic_not_found"
+    ? `Not created: this needs the scope \`admin\` for the topic '${topic}'.`
+    : explained(error);
 
 const explained = (error) => (error instanceof Problem ? error.message : "The server cannot be reached.");
 

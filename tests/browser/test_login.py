@@ -138,7 +138,9 @@ async def test_who_may_only_read_is_told_so_when_publishing(
     await expect(admin.page.locator("#publish-result")).to_contain_text("needs the scope `publish`")
     await admin.page.fill("#create-name", "mine")
     await admin.page.click("#create button")
-    await expect(admin.page.locator("#create-result")).to_contain_text("does not exist")
+    await expect(admin.page.locator("#create-result")).to_have_text(
+        "Not created: this needs the scope `admin` for the topic 'mine'."
+    )
     assert admin.faults == []
 
 
