@@ -8,15 +8,15 @@ const OBEYED = /[\x7f-\x9f]/g; // by terminals, of what JSON may have in its tex
 export class Terminal {
   #publish;
   #tail;
-  #result;
+  #results;
 
   constructor(document) {
     this.#publish = document.getElementById("terminal-publish");
     this.#tail = document.getElementById("terminal-tail");
-    this.#result = document.getElementById("terminal-result");
+    this.#results = document.querySelectorAll(".terminal .result");
     for (const button of document.querySelectorAll(".terminal button")) {
       const command = document.getElementById(button.getAttribute("aria-controls"));
-      button.addEventListener("click", () => this.#copy(command));
+      button.addEventListener("click", () => this.#copy(command, button.previousElementSibling));
     }
   }
 
@@ -30,22 +30,28 @@ export class Terminal {
         ? "# The data is not valid JSON yet."
         : `curl ${target} \\\n  ${token}-H 'Content-Type: application/json' \\\n  -d ${quoted(body.replace(OBEYED, escaped))}`;
     this.#tail.textContent = `gapless --url ${quoted(location.origin)} tail ${topic} --from earliest`;
-    this.#result.textContent = "";
+    this.#forget();
   }
 
   clear() {
-    for (const place of [this.#publish, this.#tail, this.#result]) place.textContent = "";
+    this.#publish.textContent = this.#tail.textContent = "";
+    this.#forget();
   }
 
   // Over plain HTTP from another machine the browser has no clipboard for the page; what is selected can be copied by hand.
-  async #copy(command) {
+  async #copy(command, result) {
+    this.#forget();
     try {
       await navigator.clipboard.writeText(command.textContent);
-      this.#result.textContent = "Copied.";
+      result.textContent = "Copied.";
     } catch {
       getSelection().selectAllChildren(command);
-      this.#result.textContent = "The command is selected: copy it with Ctrl C.";
+      result.textContent = "The command is selected: copy it with Ctrl C.";
     }
+  }
+
+  #forget() {
+    for (const result of this.#results) result.textContent = "";
   }
 }
 

@@ -115,16 +115,17 @@ async def test_commands_are_copied_by_a_button_or_selected_where_the_page_has_no
     await tab.create("orders")
     await tab.page.fill("#publish-data", '{\n  "it\'s": 1\n}')
     await tab.page.click(".terminal summary")
-    said = tab.page.locator("#terminal-result")
     words = "Copied." if clipboard else "The command is selected: copy it with Ctrl C."
+    said = tab.page.locator(".terminal .result", has_text=words)
     copied = "navigator.clipboard.readText()" if clipboard else "String(getSelection())"
     for verb in ("publish", "tail"):
         command = await tab.page.locator(f"#terminal-{verb}").text_content()
         await tab.page.click(f"button[aria-controls=terminal-{verb}]")
         await expect(said).to_have_text(words)
+        await expect(said).to_be_in_viewport()
         assert await tab.page.evaluate(copied) == command
     await tab.page.type("#publish-data", " ")
-    await expect(said).to_be_empty()
+    await expect(said).to_have_count(0)
     assert tab.faults == []
 
 
