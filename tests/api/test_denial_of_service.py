@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from math import log2
 from pathlib import Path
 
 import asyncpg
@@ -427,20 +428,23 @@ async def test_29_what_would_cost_much_is_refused(api: Api, query: str) -> None:
 async def test_29_a_page_from_anywhere_touches_as_little_of_a_long_log_as_of_a_short_one(
     connection: asyncpg.Connection, connect: Connect
 ) -> None:
-    """Every page, and every search by time, goes by an index: what it reads does not grow with the log."""
-    for topic, batches in (("short", 2), ("long", effort(60, 1_000))):
+    """Every page, and each of the steps in which a search by time halves the log, goes by an index."""
+    lengths = {"short": 2_000, "long": effort(60_000, 1_000_000)}
+    for topic, events in lengths.items():
         await create_topic(connection, topic, segment_events=1_000_000)
-        for _ in range(batches):
+        for _ in range(events // 1_000):
             await publish_many(connection, 1_000, topic=topic)
     await connection.execute("analyze")
-    for call in (
-        "gapless.read_events('{}', 0, 1, 1000)",
-        "gapless.read_events('{}', 0, 1500, 1000)",
-        "gapless.offset_at('{}', 0, clock_timestamp() - interval '1 hour')",
-        "gapless.offset_at('{}', 0, clock_timestamp())",
-    ):
-        short, long = [await _buffers(connection, call.format(topic)) for topic in ("short", "long")]
+    for call in ("gapless.read_events('{}', 0, 1, 1000)", "gapless.read_events('{}', 0, 1500, 1000)"):
+        short, long = [await _buffers(connection, call.format(topic)) for topic in lengths]
         assert long <= 2 * short + 20, call
+    for moment in ("clock_timestamp() - interval '1 hour'", "clock_timestamp()"):
+        search = f"gapless.offset_at('{{}}', 0, {moment})"
+        step, step_of_long = [
+            await _buffers(connection, search.format(topic)) / log2(events)
+            for topic, events in lengths.items()
+        ]
+        assert step_of_long <= 1.5 * step, search
 
 
 async def _buffers(connection: asyncpg.Connection, call: str) -> int:
