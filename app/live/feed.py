@@ -15,7 +15,7 @@ import structlog
 
 from app.live.arrivals import Arrivals
 from app.live.bucket import AWAKE_READ_SECONDS, Cursor
-from app.live.pace import BURST_FACTOR, COST_FACTOR, Pace
+from app.live.pace import BURST, FLOOD, STEADY, Pace, Spacing
 from app.live.signal import Signal
 from app.live.sleeping import Sleeping
 from app.live.watched import Watched
@@ -25,11 +25,12 @@ from app.outage import Outage
 
 log = structlog.get_logger(__name__)
 
-MAX_EVENTS = 1_000
+MAX_EVENTS = 2_000
 MAX_BYTES = 1024 * 1024
 """In one piece; beyond that, batches are left to the tail, which takes them in portions."""
 BURST_EVENTS = 10
-"""Where so many come at once, fewer and larger pieces save more than they delay."""
+FLOOD_SHARE = 1 / 2
+"""Of the most in one piece: after a longer pause it would be too much."""
 
 
 class Feed:
@@ -85,7 +86,7 @@ class Feed:
     async def _round(self) -> None:
         self._pace.start(self._now())
         self._pace.deliver()
-        taken = self._taken
+        taken, size = self._taken, self._bytes
         self.clear()
         fed: dict[Cursor, int] = {}
         try:
@@ -97,7 +98,7 @@ class Feed:
         # Who was woken takes a first step now, and connections go on writing: part of what it costs.
         await asyncio.sleep(0)
         count = sum(fed.values())
-        self._pace.end(count, 0, BURST_FACTOR if count >= BURST_EVENTS else COST_FACTOR)
+        self._pace.end(count, 0, spacing_of(count, size))
         self._arrivals.rest(self._pace.next_start)
         now = self._now()
         for cursor in fed:
@@ -126,6 +127,13 @@ class Feed:
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
+
+
+def spacing_of(events: int, size: int) -> Spacing:
+    """That of the rounds after one that delivered so much."""
+    if events < BURST_EVENTS:
+        return STEADY
+    return FLOOD if max(events / MAX_EVENTS, size / MAX_BYTES) > FLOOD_SHARE else BURST
 
 
 class _Batch(NamedTuple):

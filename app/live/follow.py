@@ -13,6 +13,8 @@ from app.live.watched import Fate
 from app.live.watchlist import Watchlist
 
 CHUNK_MAX_BYTES = 128 * 1024
+PUSH_MAX_BYTES = 512 * 1024
+"""To a connection that took all before it. What is pushed is the same bytes for everybody who waits."""
 
 
 class Follow:
@@ -88,11 +90,11 @@ class Follow:
         if not paged:
             # One page is held at a time: with one to send, the next is not read yet.
             self._read_on()
-        data = paged + self._take()
+        data = paged + self._take(CHUNK_MAX_BYTES)
         if not data and self._open and not self._replaced:
             await self.signal.wait(partial(self._push, outlet))
             self.signal.clear()
-            data = self._take_page() + self._take()
+            data = self._take_page() + self._take(CHUNK_MAX_BYTES)
         going_on = bool(self._open) and not self._replaced
         return data if data or going_on else None
 
@@ -125,18 +127,18 @@ class Follow:
         for lane in self._open:
             if lane.watched.fate is not Fate.ALIVE:
                 return False
-        if data := self._take():
+        if data := self._take(PUSH_MAX_BYTES):
             outlet.push(data)
         for lane in self._open:  # noqa: SIM110
             if lane.pending:
                 return False
         return True
 
-    def _take(self) -> bytes:
+    def _take(self, max_bytes: int) -> bytes:
         if len(self._open) == 1:
-            data = self._open[0].take(CHUNK_MAX_BYTES)
+            data = self._open[0].take(max_bytes)
         else:
-            share = CHUNK_MAX_BYTES // max(1, len(self._open))
+            share = max_bytes // max(1, len(self._open))
             data = b"".join([lane.take(share) for lane in self._open])
         for lane in self._open:
             if lane.deleted or lane.watched.fate is not Fate.ALIVE:

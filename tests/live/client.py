@@ -19,6 +19,8 @@ class Client:
         self.ready = True
         self.broken = False
         self.pushed = 0
+        self.woken = 0
+        """How often the task went on."""
         self.idle = 0
         """How often there was something else to do than to send frames, such as a ping."""
         self.messages: list[Message] = []
@@ -49,6 +51,7 @@ class Client:
         stream = self._stream
         while not (stream.draining or stream.unauthorized):
             data = await stream.follow.next(stream)
+            self.woken += 1
             if data is None:
                 break
             self.idle += not data

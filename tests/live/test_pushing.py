@@ -61,15 +61,26 @@ async def test_nothing_is_lost_or_repeated_between_pushes_and_the_task(
         assert 0 < both.pushed < in_t + in_u
 
 
-async def test_more_than_one_chunk_is_pushed_and_the_rest_sent_at_once(
+async def test_more_than_one_piece_is_pushed_and_the_rest_sent_at_once(
     live: Live, connection: asyncpg.Connection
 ) -> None:
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
         await until(lambda: not live.store.reading)
-        await publish(connection, *[json.dumps("x" * 50_000)] * 10)
-        await until(lambda: client.offsets == list(range(1, 11)))
+        await publish(connection, *[json.dumps("x" * 50_000)] * 20)
+        await until(lambda: client.offsets == list(range(1, 21)))
         assert client.pushed == 1
+
+
+async def test_what_many_publish_at_once_wakes_no_task(live: Live, connection: asyncpg.Connection) -> None:
+    """A task for each of a hundred streams cost more than to write to all of them."""
+    await create_topic(connection)
+    with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
+        await until(lambda: not live.store.reading)
+        waiting = client.woken
+        await publish(connection, *[json.dumps("x" * 50_000)] * 9)
+        await until(lambda: client.offsets == list(range(1, 10)))
+        assert (client.pushed, client.woken) == (1, waiting)
 
 
 async def test_a_connection_without_room_gets_all_through_the_task(

@@ -9,7 +9,8 @@ import pytest
 
 from app.api.sse import SseFrames
 from app.live.arrivals import Arrivals
-from app.live.feed import Feed
+from app.live.feed import MAX_BYTES, MAX_EVENTS, Feed, spacing_of
+from app.live.pace import BURST, FLOOD, STEADY, Spacing
 from app.live.protocols import Sleeper
 from app.live.ring import Ring
 from app.live.signal import Signal
@@ -165,3 +166,20 @@ async def test_nothing_is_fed_while_a_read_was_just_delivered(fed: Fed) -> None:
     fed.take(5)
     await fed.deliver()
     assert ring.end == 0
+
+
+@pytest.mark.parametrize(
+    ("events", "size", "spacing"),
+    [
+        (0, 0, STEADY),
+        (9, MAX_BYTES, STEADY),
+        (10, 0, BURST),
+        (MAX_EVENTS // 2, MAX_BYTES // 2, BURST),
+        (MAX_EVENTS // 2 + 1, 0, FLOOD),
+        (10, MAX_BYTES // 2 + 1, FLOOD),
+    ],
+)
+def test_rounds_are_further_apart_only_where_what_comes_meanwhile_fits_into_one(
+    events: int, size: int, spacing: Spacing
+) -> None:
+    assert spacing_of(events, size) is spacing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.live.pace import BURST_FACTOR, COST_FACTOR, Pace
+from app.live.pace import BURST, FLOOD, STEADY, Pace, Spacing
 
 
 class Cycles:
@@ -20,9 +20,10 @@ class Cycles:
         delivering: float,
         delivered: int = 1,
         times: int = 50,
-        factor: float = COST_FACTOR,
+        spacing: Spacing = STEADY,
+        besides: float = 0.0,
     ) -> float:
-        """The pause after so many."""
+        """The pause after so many, of which the process is busy with something else for a share."""
         for _ in range(times):
             self._now = max(self._now, self.pace.next_start)
             self.pace.start(self._now)
@@ -31,7 +32,8 @@ class Cycles:
             self.pace.deliver()
             self._processor += delivering
             self._now += delivering
-            self.pace.end(delivered, 1, factor)
+            self.pace.end(delivered, 1, spacing)
+            self._processor += besides * self.pace.pause
         return self.pace.pause
 
 
@@ -44,10 +46,27 @@ def test_a_pause_goes_by_the_cost_of_a_cycle(reading: float, delivering: float, 
 
 
 def test_many_events_at_once_may_make_longer_pauses_but_no_long_ones() -> None:
-    assert Cycles().run(reading=0.001, delivering=0.002, factor=BURST_FACTOR) == pytest.approx(
-        0.0378, rel=0.01
+    assert Cycles().run(reading=0.001, delivering=0.002, spacing=BURST) == pytest.approx(0.0378, rel=0.01)
+    assert Cycles().run(reading=0.001, delivering=0.01, spacing=BURST) == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(("spacing", "pause"), [(STEADY, 0.01845), (FLOOD, 0.04), (BURST, 0.0738)])
+def test_bursts_in_a_busy_process_make_longer_pauses_and_nothing_else_does(
+    spacing: Spacing, pause: float
+) -> None:
+    assert Cycles().run(reading=0.001, delivering=0.005, spacing=spacing, besides=0.7) == pytest.approx(
+        pause, rel=0.01
     )
-    assert Cycles().run(reading=0.001, delivering=0.01, factor=BURST_FACTOR) == pytest.approx(0.04)
+
+
+def test_no_burst_makes_a_pause_of_more_than_a_tenth_of_a_second() -> None:
+    assert Cycles().run(reading=0.001, delivering=0.01, spacing=BURST, besides=0.7) == pytest.approx(0.1)
+
+
+def test_a_process_that_was_busy_is_so_no_more_after_a_pause() -> None:
+    cycles = Cycles()
+    cycles.run(reading=0.001, delivering=0.01, spacing=BURST, besides=0.7)
+    assert cycles.run(reading=0.001, delivering=0.01, spacing=BURST, times=2) == pytest.approx(0.04)
 
 
 def test_what_the_loop_does_during_a_read_never_makes_a_long_pause() -> None:
