@@ -109,7 +109,10 @@ class GroupCommit:
     async def _flush(self, topic: str, queue: PublishQueue, flight: Flight) -> None:
         try:
             while flight.has_room(flight.running - 1) and (taken := queue.take(flight)):
-                await self._commit(topic, queue, taken)
+                try:
+                    await self._commit(topic, queue, taken)
+                finally:
+                    queue.land(flight, taken)
         finally:
             flight.running -= 1
             if queue.idle:

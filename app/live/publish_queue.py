@@ -14,6 +14,9 @@ LONE_FLUSHES = 2
 MANY_EVENTS = 100
 """Where so many wait, a second merged transaction runs. It may find the log locked by the first, which costs
 both more; a database without work while the first one is flushed and answered costs most."""
+MERGED_SHARE = 1 / 4
+"""Of the events that wait or are stored, the most for a transaction with more than twice `MANY_EVENTS`. With
+all requests in one, the service and the database would wait for each other by turns."""
 
 
 class Request:
@@ -43,11 +46,14 @@ class Flight:
     With `many_events` of them waiting, they may use one more.
     """
 
-    __slots__ = ("events", "many_events", "most_flushes", "running", "waiting")
+    __slots__ = ("events", "flying", "many_events", "most_flushes", "running", "waiting")
 
     def __init__(self, most_flushes: int, many_events: float = math.inf) -> None:
         self.waiting: deque[Request] = deque()
         self.events = 0
+        """Of those that wait."""
+        self.flying = 0
+        """Events of those that a transaction has taken."""
         self.running = 0
         self.most_flushes = most_flushes
         self.many_events = many_events
@@ -87,13 +93,18 @@ class PublishQueue:
         return flight
 
     def take(self, flight: Flight) -> list[Request]:
-        """What goes into the flight's next transaction; nothing once the flight is empty."""
+        """What goes into the flight's next transaction, which has to `land`; nothing once it is empty."""
         while flight.waiting:
             taken = self._take_merged() if flight is self.merging else [self._pop(flight)]
             wanted = [request for request in taken if not request.answer.done()]
             if wanted:
+                flight.flying += _count(wanted)
                 return wanted
         return []
+
+    def land(self, flight: Flight, taken: Sequence[Request]) -> None:
+        """Their transaction is over."""
+        flight.flying -= _count(taken)
 
     def give_up(self, error: GaplessError, before: float) -> None:
         """Refuse all that have waited since before a moment."""
@@ -102,14 +113,16 @@ class PublishQueue:
                 self._pop(flight).refuse(error)
 
     def _take_merged(self) -> list[Request]:
-        flight = self.merging
+        flight, settings = self.merging, self._settings
+        share = MERGED_SHARE * (flight.events + flight.flying)
+        most_events = min(settings.commit_max_events, max(2 * MANY_EVENTS, share))
         taken = [self._pop(flight)]
         events, size, transactions = len(taken[0].events), taken[0].size, taken[0].transactions
         while flight.waiting:
             request = flight.waiting[0]
             events += len(request.events)
             size += request.size
-            if events > self._settings.commit_max_events or size > self._settings.commit_max_bytes:
+            if events > most_events or size > settings.commit_max_bytes:
                 break
             if request.transactions:
                 # Two requests may use one transaction id; side by side they would become one transaction.
@@ -125,3 +138,7 @@ class PublishQueue:
         self.events -= len(request.events)
         self.bytes -= request.size
         return request
+
+
+def _count(requests: Sequence[Request]) -> int:
+    return sum(len(request.events) for request in requests)

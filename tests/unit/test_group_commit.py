@@ -146,6 +146,24 @@ async def test_a_second_merged_transaction_runs_only_where_many_events_wait() ->
     assert log.stored[-1] == "last"
 
 
+@pytest.mark.parametrize(("requests", "taken"), [(5, 2), (12, 2), (18, 4), (42, 10)])
+async def test_a_transaction_takes_a_quarter_of_many_events_so_that_others_overlap_with_it(
+    requests: int, taken: int
+) -> None:
+    log = ScriptedLog()
+    group = commit(log)
+    hundred = [str(number) for number in range(MANY_EVENTS)]
+    tasks = [await send(group, *hundred) for _ in range(requests)]
+    (await log.call(1)).land()
+    third = await log.call(3)
+    assert [len(call.data) for call in log.calls] == [MANY_EVENTS, MANY_EVENTS, taken * MANY_EVENTS]
+    log.immediate = True
+    log.calls[1].land()
+    third.land()
+    await asyncio.gather(*tasks)
+    assert len(log.stored) == requests * MANY_EVENTS
+
+
 async def test_another_topic_does_not_wait() -> None:
     log = ScriptedLog()
     group = commit(log)
