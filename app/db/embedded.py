@@ -35,7 +35,8 @@ SMALL_SHARED_MEMORY_BYTES = 256 * 1024 * 1024
 SETTINGS: Mapping[str, str] = {
     "max_connections": "100",
     "shared_buffers": "128MB",
-    "max_wal_size": "2GB",
+    # More costs disk, time to recover after a crash, and a new file of zeros for every 16 MB until it is there.
+    "max_wal_size": "512MB",
     "wal_buffers": "16MB",
     "checkpoint_timeout": "10min",
     "max_locks_per_transaction": "256",  # a topic may have thousands of segments
