@@ -25,7 +25,7 @@ from app.outage import Outage
 
 log = structlog.get_logger(__name__)
 
-MAX_EVENTS = 2_000
+MAX_EVENTS = 4_000
 MAX_BYTES = 1024 * 1024
 """In one piece; beyond that, batches are left to the tail, which takes them in portions."""
 BURST_EVENTS = 10

@@ -13,7 +13,7 @@ from app.live.watched import Fate
 from app.live.watchlist import Watchlist
 
 CHUNK_MAX_BYTES = 128 * 1024
-PUSH_MAX_BYTES = 512 * 1024
+PUSH_MAX_BYTES = 1024 * 1024
 """To a connection that took all before it. What is pushed is the same bytes for everybody who waits."""
 
 

@@ -113,6 +113,8 @@ class GroupCommit:
                     await self._commit(topic, queue, taken)
                 finally:
                     queue.land(flight, taken)
+                # What has arrived beside the answer is in the queue one round of the loop later.
+                await asyncio.sleep(0)
         finally:
             flight.running -= 1
             if queue.idle:

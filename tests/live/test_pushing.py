@@ -67,8 +67,8 @@ async def test_more_than_one_piece_is_pushed_and_the_rest_sent_at_once(
     await create_topic(connection)
     with client_of(live, await live.hub.streams.plan(["t"], Edge.LATEST, None)) as client:
         await until(lambda: not live.store.reading)
-        await publish(connection, *[json.dumps("x" * 50_000)] * 20)
-        await until(lambda: client.offsets == list(range(1, 21)))
+        await publish(connection, *[json.dumps("x" * 50_000)] * 30)
+        await until(lambda: client.offsets == list(range(1, 31)))
         assert client.pushed == 1
 
 

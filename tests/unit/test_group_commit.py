@@ -106,6 +106,23 @@ async def test_requests_that_gathered_share_one_transaction_and_each_gets_its_ow
     assert len(log.calls) == 2
 
 
+async def test_what_follows_an_answer_at_once_shares_the_next_transaction() -> None:
+    log = ScriptedLog()
+    group = commit(log)
+
+    async def one_after_the_other() -> None:
+        await group.publish("t", batch("a"))
+        await group.publish("t", batch("c"))
+
+    publisher = asyncio.create_task(one_after_the_other())
+    first = await log.call(1)
+    waiting = await send(group, "b")
+    await log.land_all()
+    await asyncio.gather(publisher, waiting)
+    assert first.data == ["a"]
+    assert [call.data for call in log.calls] == [["a"], ["b", "c"]]
+
+
 async def test_no_more_transactions_of_a_topic_run_than_allowed() -> None:
     log = ScriptedLog()
     group = commit(log)
