@@ -35,7 +35,7 @@ SMALL_SHARED_MEMORY_BYTES = 256 * 1024 * 1024
 SETTINGS: Mapping[str, str] = {
     "max_connections": "100",
     "shared_buffers": "128MB",
-    # More costs disk, time to recover after a crash, and a new file of zeros for every 16 MB until it is there.
+    # More costs disk, time to recover after a crash, and until it is there a file of zeros for every 16 MB.
     "max_wal_size": "512MB",
     "wal_buffers": "16MB",
     "checkpoint_timeout": "10min",
