@@ -35,8 +35,10 @@ SMALL_SHARED_MEMORY_BYTES = 256 * 1024 * 1024
 SETTINGS: Mapping[str, str] = {
     "max_connections": "100",
     "shared_buffers": "128MB",
-    # More costs disk, time to recover after a crash, and until it is there a file of zeros for every 16 MB.
+    # More costs disk, time to recover after a crash and, until it is there, a file of zeros for every 16 MB,
+    # for which writers wait. Checkpoints a few seconds apart cost little where tables only grow.
     "max_wal_size": "512MB",
+    "checkpoint_warning": "0",
     "wal_buffers": "16MB",
     "checkpoint_timeout": "10min",
     "max_locks_per_transaction": "256",  # a topic may have thousands of segments

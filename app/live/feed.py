@@ -29,8 +29,9 @@ MAX_EVENTS = 4_000
 MAX_BYTES = 1024 * 1024
 """In one piece; beyond that, batches are left to the tail, which takes them in portions."""
 BURST_EVENTS = 10
-FLOOD_SHARE = 1 / 2
-"""Of the most in one piece: after a longer pause it would be too much."""
+"""Where so many come at once, fewer and larger pieces save more than they delay."""
+FLOOD_SHARE = 1 / 3
+"""Of the most in one piece. Where more came, the longer pause after a burst would bring too much for one."""
 
 
 class Feed:
@@ -45,6 +46,7 @@ class Feed:
         self._taken: list[_Batch] = []
         self._events = 0
         self._bytes = 0
+        self._overflowed = False
 
     def take(self, events: Sequence[NewEvent], published: Published) -> None:
         """A batch that was committed; answers that come in another order than their commits do no harm."""
@@ -54,10 +56,11 @@ class Feed:
         size = sum(event.size + len(event.headers or "") for event in events)
         if self._events + len(events) > MAX_EVENTS or self._bytes + size > MAX_BYTES:
             self._watchlist.heard(published.topic_id, set(published.partitions))
+            self._overflowed = True
             return
         self._events += len(events)
         self._bytes += size
-        # The publish that calls this has the next batch to send: nothing is made of this one before.
+        # The publish that calls this has the next transaction to send: nothing is made of this one before.
         self._taken.append(_Batch(watched, events, published, published.published_at))
         self._changed.set()
 
@@ -65,11 +68,14 @@ class Feed:
         """Leave what was taken to the tail."""
         self._taken = []
         self._events = self._bytes = 0
+        self._overflowed = False
 
     async def run(self) -> None:
         outage = Outage(partial(log.warning, "feed_failed"))
         while True:
             await self._changed.wait()
+            # Whoever called `take` sends the next transaction first, which takes a round of the loop.
+            await asyncio.sleep(0)
             wait = self._arrivals.next_start - self._now()
             if wait > 0:
                 await asyncio.sleep(wait)
@@ -86,7 +92,8 @@ class Feed:
     async def _round(self) -> None:
         self._pace.start(self._now())
         self._pace.deliver()
-        taken, size = self._taken, self._bytes
+        taken = self._taken
+        spacing = spacing_of(self._events, self._bytes, overflowed=self._overflowed)
         self.clear()
         fed: dict[Cursor, int] = {}
         try:
@@ -97,8 +104,7 @@ class Feed:
             self._arrivals.wake()
         # Who was woken takes a first step now, and connections go on writing: part of what it costs.
         await asyncio.sleep(0)
-        count = sum(fed.values())
-        self._pace.end(count, 0, spacing_of(count, size))
+        self._pace.end(sum(fed.values()), 0, spacing)
         self._arrivals.rest(self._pace.next_start)
         now = self._now()
         for cursor in fed:
@@ -129,11 +135,12 @@ class Feed:
         return asyncio.get_running_loop().time()
 
 
-def spacing_of(events: int, size: int) -> Spacing:
-    """That of the rounds after one that delivered so much."""
+def spacing_of(events: int, size: int, *, overflowed: bool = False) -> Spacing:
+    """That of rounds when so much had come by the last one, and more that did not fit if it `overflowed`."""
     if events < BURST_EVENTS:
         return STEADY
-    return FLOOD if max(events / MAX_EVENTS, size / MAX_BYTES) > FLOOD_SHARE else BURST
+    share = max(events / MAX_EVENTS, size / MAX_BYTES)
+    return FLOOD if overflowed or share > FLOOD_SHARE else BURST
 
 
 class _Batch(NamedTuple):

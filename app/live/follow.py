@@ -14,7 +14,7 @@ from app.live.watchlist import Watchlist
 
 CHUNK_MAX_BYTES = 128 * 1024
 PUSH_MAX_BYTES = 1024 * 1024
-"""To a connection that took all before it. What is pushed is the same bytes for everybody who waits."""
+"""Of bytes that all who wait share, to a connection that took all before them."""
 
 
 class Follow:
@@ -90,11 +90,11 @@ class Follow:
         if not paged:
             # One page is held at a time: with one to send, the next is not read yet.
             self._read_on()
-        data = paged + self._take(CHUNK_MAX_BYTES)
+        data = paged + self._take()
         if not data and self._open and not self._replaced:
             await self.signal.wait(partial(self._push, outlet))
             self.signal.clear()
-            data = self._take_page() + self._take(CHUNK_MAX_BYTES)
+            data = self._take_page() + self._take()
         going_on = bool(self._open) and not self._replaced
         return data if data or going_on else None
 
@@ -134,12 +134,12 @@ class Follow:
                 return False
         return True
 
-    def _take(self, max_bytes: int) -> bytes:
+    def _take(self, shared_max_bytes: int = CHUNK_MAX_BYTES) -> bytes:
         if len(self._open) == 1:
-            data = self._open[0].take(max_bytes)
+            data = self._open[0].take(CHUNK_MAX_BYTES, shared_max_bytes)
         else:
-            share = max_bytes // max(1, len(self._open))
-            data = b"".join([lane.take(share) for lane in self._open])
+            share = CHUNK_MAX_BYTES // max(1, len(self._open))
+            data = b"".join([lane.take(share, share) for lane in self._open])
         for lane in self._open:
             if lane.deleted or lane.watched.fate is not Fate.ALIVE:
                 return data + self._take_leave()

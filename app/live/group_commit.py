@@ -113,8 +113,10 @@ class GroupCommit:
                     await self._commit(topic, queue, taken)
                 finally:
                     queue.land(flight, taken)
-                # What has arrived beside the answer is in the queue one round of the loop later.
-                await asyncio.sleep(0)
+                if flight is queue.merging:
+                    # Requests that arrived beside the answer are queued one round of the loop later: they
+                    # share the next transaction, in place of the one after it.
+                    await asyncio.sleep(0)
         finally:
             flight.running -= 1
             if queue.idle:

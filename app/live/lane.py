@@ -80,13 +80,16 @@ class Lane:
         if fate is Fate.DELETED and (self._target is not None or self._index >= self._ring.end):
             self.deleted = True
 
-    def take(self, max_bytes: int) -> bytes:
-        """The next frames from the ring; none when there are none or the database has to be read."""
+    def take(self, max_bytes: int, shared_max_bytes: int) -> bytes:
+        """The next frames from the ring; none when there are none or the database has to be read.
+
+        `shared_max_bytes` is for frames that others get, too, at no cost of memory.
+        """
         if self._index < self._ring.start and self._target is None:
             self._find_place()
         while self._target is None and self._index < self._ring.end:
             if self._alone and self._shared_seen is not None:
-                chunk = self._ring.chunk(self._index, self._shared_seen, max_bytes)
+                chunk = self._ring.chunk(self._index, self._shared_seen, shared_max_bytes)
                 self.events += chunk.events
                 self._index, self._shared_seen, self._mark = chunk.index, chunk.seen, None
                 return chunk.data

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 SHORTEST_SECONDS = 0.005
 LONG_SECONDS = 0.04
+BUSY_SECONDS = 0.1
 LONGEST_SECONDS = 0.25
 BUSY_SHARE = 0.7
 DELIVERY_FACTOR = 2
@@ -14,16 +15,16 @@ SMOOTHING = 0.3
 
 
 class Spacing(NamedTuple):
-    """How many times its cost a cycle takes in all, and the longest that is in a process that is busy."""
+    """A cycle and its pause take `factor` times its cost, and at most `longest` seconds in a busy process."""
 
     factor: int
     longest: float
 
 
 STEADY = Spacing(3, LONG_SECONDS)
+BURST = Spacing(12, BUSY_SECONDS)
 FLOOD = Spacing(12, LONG_SECONDS)
-BURST = Spacing(12, 0.1)
-"""Where many events come at once, fewer and larger pieces save more than they delay."""
+"""A burst after which a longer pause would bring too much at once."""
 
 
 class Pace:

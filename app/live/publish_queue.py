@@ -15,8 +15,8 @@ MANY_EVENTS = 100
 """Where so many wait, a second merged transaction runs. It may find the log locked by the first, which costs
 both more; a database without work while the first one is flushed and answered costs most."""
 MERGED_SHARE = 1 / 4
-"""Of the events that wait or are stored, the most for a transaction with more than twice `MANY_EVENTS`. With
-all requests in one, the service and the database would wait for each other by turns."""
+"""Of the events that wait or are being stored, the most for one transaction, but never less than twice
+`MANY_EVENTS`. With all requests in one, the service and the database would wait for each other by turns."""
 
 
 class Request:
@@ -93,7 +93,7 @@ class PublishQueue:
         return flight
 
     def take(self, flight: Flight) -> list[Request]:
-        """What goes into the flight's next transaction, which has to `land`; nothing once it is empty."""
+        """What goes into the flight's next transaction, which has to `land`; nothing if nothing waits."""
         while flight.waiting:
             taken = self._take_merged() if flight is self.merging else [self._pop(flight)]
             wanted = [request for request in taken if not request.answer.done()]

@@ -19,6 +19,7 @@ class Client:
         self.ready = True
         self.broken = False
         self.pushed = 0
+        self.largest_push = 0
         self.woken = 0
         """How often the task went on."""
         self.idle = 0
@@ -45,6 +46,7 @@ class Client:
             raise ConnectionError("broken")
         assert self.ready
         self.pushed += 1
+        self.largest_push = max(self.largest_push, len(data))
         self._take(data)
 
     async def _run(self) -> None:

@@ -61,7 +61,7 @@ async def test_nothing_is_lost_or_repeated_between_pushes_and_the_task(
         assert 0 < both.pushed < in_t + in_u
 
 
-async def test_more_than_one_piece_is_pushed_and_the_rest_sent_at_once(
+async def test_of_more_than_one_piece_the_first_is_pushed_and_the_rest_sent_at_once(
     live: Live, connection: asyncpg.Connection
 ) -> None:
     await create_topic(connection)
@@ -70,6 +70,19 @@ async def test_more_than_one_piece_is_pushed_and_the_rest_sent_at_once(
         await publish(connection, *[json.dumps("x" * 50_000)] * 30)
         await until(lambda: client.offsets == list(range(1, 31)))
         assert client.pushed == 1
+
+
+async def test_bytes_that_no_other_stream_shares_are_pushed_in_small_pieces(
+    live: Live, connection: asyncpg.Connection
+) -> None:
+    """A client that takes no more keeps a piece in memory."""
+    await create_topic(connection, "t")
+    await create_topic(connection, "u")
+    with client_of(live, await live.hub.streams.plan(["t", "u"], Edge.LATEST, None)) as client:
+        await until(lambda: not live.store.reading)
+        await publish(connection, *[json.dumps("x" * 50_000)] * 9)
+        await until(lambda: client.offsets == list(range(1, 10)))
+        assert client.largest_push < 128 * 1024
 
 
 async def test_what_many_publish_at_once_wakes_no_task(live: Live, connection: asyncpg.Connection) -> None:

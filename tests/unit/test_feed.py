@@ -1,7 +1,7 @@
 """Batches that wait to be delivered belong to the topic as it was watched when they came."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -10,15 +10,18 @@ import pytest
 from app.api.sse import SseFrames
 from app.live.arrivals import Arrivals
 from app.live.feed import MAX_BYTES, MAX_EVENTS, Feed, spacing_of
-from app.live.pace import BURST, FLOOD, STEADY, Spacing
+from app.live.group_commit import GroupCommit
+from app.live.pace import BURST, FLOOD, LONG_SECONDS, STEADY, Spacing
 from app.live.protocols import Sleeper
 from app.live.ring import Ring
 from app.live.signal import Signal
 from app.live.sleeping import Sleeping
 from app.live.watched import Fate
 from app.live.watchlist import Watchlist
-from app.model import Event, NewEvent, Published
+from app.model import Event, NewEvent, Published, PublishOptions
+from app.settings import Settings
 from tests.support.nouns import topic
+from tests.support.wait import until
 
 NOW = datetime(2015, 9, 12, tzinfo=UTC)
 TOPIC = topic()
@@ -174,12 +177,43 @@ async def test_nothing_is_fed_while_a_read_was_just_delivered(fed: Fed) -> None:
         (0, 0, STEADY),
         (9, MAX_BYTES, STEADY),
         (10, 0, BURST),
-        (MAX_EVENTS // 2, MAX_BYTES // 2, BURST),
-        (MAX_EVENTS // 2 + 1, 0, FLOOD),
-        (10, MAX_BYTES // 2 + 1, FLOOD),
+        (MAX_EVENTS // 3, MAX_BYTES // 3, BURST),
+        (MAX_EVENTS // 3 + 1, 0, FLOOD),
+        (10, MAX_BYTES // 3 + 1, FLOOD),
     ],
 )
-def test_rounds_are_further_apart_only_where_what_comes_meanwhile_fits_into_one(
-    events: int, size: int, spacing: Spacing
-) -> None:
+def test_rounds_are_spaced_by_how_much_comes(events: int, size: int, spacing: Spacing) -> None:
     assert spacing_of(events, size) is spacing
+
+
+def test_what_comes_during_the_pause_after_a_burst_fits_into_one_piece() -> None:
+    most = max(events for events in range(MAX_EVENTS) if spacing_of(events, 0) is BURST)
+    assert most * BURST.longest / LONG_SECONDS <= MAX_EVENTS
+
+
+def test_no_longer_pause_follows_a_round_that_had_no_room_for_all() -> None:
+    assert spacing_of(10, 0, overflowed=True) is FLOOD
+
+
+async def test_the_next_transaction_is_sent_before_the_last_one_is_delivered(fed: Fed) -> None:
+    ring = fed.follow(0)
+    delivered = []
+    answer = asyncio.Event()
+
+    class Log:
+        async def publish(self, topic: str, events: Sequence[NewEvent], options: PublishOptions) -> Published:
+            delivered.append(ring.end)
+            await answer.wait()
+            return Published(
+                partitions=[0], offsets=[len(delivered)], topic_id=TOPIC.topic_id, published_at=NOW
+            )
+
+    group = GroupCommit(Log(), Settings(), committed=fed.feed.take)
+    first = asyncio.create_task(group.publish("t", [NewEvent(data="1")]))
+    await until(lambda: len(delivered) == 1)
+    second = asyncio.create_task(group.publish("t", [NewEvent(data="2")]))
+    await asyncio.sleep(0)
+    answer.set()
+    await asyncio.gather(first, second)
+    assert delivered == [0, 0]
+    await until(lambda: ring.end == 2)

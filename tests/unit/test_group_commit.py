@@ -106,7 +106,7 @@ async def test_requests_that_gathered_share_one_transaction_and_each_gets_its_ow
     assert len(log.calls) == 2
 
 
-async def test_what_follows_an_answer_at_once_shares_the_next_transaction() -> None:
+async def test_what_comes_beside_an_answer_shares_the_next_transaction() -> None:
     log = ScriptedLog()
     group = commit(log)
 
@@ -163,7 +163,7 @@ async def test_a_second_merged_transaction_runs_only_where_many_events_wait() ->
     assert log.stored[-1] == "last"
 
 
-@pytest.mark.parametrize(("requests", "taken"), [(5, 2), (12, 2), (18, 4), (42, 10)])
+@pytest.mark.parametrize(("requests", "taken"), [(5, 2), (12, 2), (17, 4), (42, 10)])
 async def test_a_transaction_takes_a_quarter_of_many_events_so_that_others_overlap_with_it(
     requests: int, taken: int
 ) -> None:

@@ -44,7 +44,7 @@ class Scene:
 
     def taken(self, max_bytes: int) -> list[Message]:
         messages = []
-        while data := self.lane.take(max_bytes):
+        while data := self.lane.take(max_bytes, max_bytes):
             messages += self._parser.feed(data)
         return messages
 
@@ -86,7 +86,7 @@ def test_a_stream_short_of_what_the_ring_holds_has_to_read_the_database(
     seen = [max(0, tip - 1) for tip in tips]
     scene = Scene(tips, before, seen, alone=True)
     assert scene.lane.behind
-    assert scene.lane.take(1 << 20) == b""
+    assert scene.lane.take(1 << 20, 1 << 20) == b""
 
 
 def _listed(seen: list[int]) -> TopicPosition:

@@ -45,7 +45,7 @@ def test_a_pause_goes_by_the_cost_of_a_cycle(reading: float, delivering: float, 
     assert Cycles().run(reading=reading, delivering=delivering) == pytest.approx(pause, rel=0.01)
 
 
-def test_many_events_at_once_may_make_longer_pauses_but_no_long_ones() -> None:
+def test_many_events_at_once_make_longer_pauses_but_no_long_ones_if_there_is_little_else_to_do() -> None:
     assert Cycles().run(reading=0.001, delivering=0.002, spacing=BURST) == pytest.approx(0.0378, rel=0.01)
     assert Cycles().run(reading=0.001, delivering=0.01, spacing=BURST) == pytest.approx(0.04)
 
