@@ -44,8 +44,8 @@ async def test_the_group_of_a_queue_keeps_the_order_that_the_protocol_names(
 ) -> None:
     (row,) = re.findall(r"^\| `semantics` .*", PROTOCOL.read_text("utf-8"), re.M)
     named = re.findall(r"the `ordering` `(\w+)`", row)
-    await client.put("/v1/topics/work", json={"semantics": "queue"})
-    group = (await client.get("/v1/topics/work/subscriptions/default")).json()
+    await client.put("/v1/topics/jobs", json={"semantics": "queue"})
+    group = (await client.get("/v1/topics/jobs/subscriptions/default")).json()
     assert [group["ordering"]] == named
 
 
