@@ -270,12 +270,8 @@ async def test_following_goes_on_after_what_passes_whoever_answered(
     page: Page, client: httpx.AsyncClient, answer: dict[str, Any]
 ) -> None:
     await client.put("/v1/topics/orders")
-
-    async def refuse(route: Route) -> None:
-        await route.fulfill(**answer)
-
     # As often as `follow` asks before it decides: the stream, and twice why it was refused.
-    await page.route("**/v1/topics/orders/stream**", refuse, times=3)
+    await refuse_first(3, page, "**/v1/topics/orders/stream**", **answer)
     await page.evaluate("""() => {
         window.heard = [];
         dashboard.follow("orders", {

@@ -1,5 +1,6 @@
 """The page at `/` in a real Chromium: the newcomer's first proof."""
 
+import asyncio
 import json
 import re
 import time
@@ -211,12 +212,19 @@ async def test_an_event_published_while_the_page_asks_where_the_topic_stands_is_
 ) -> None:
     await client.put("/v1/topics/orders", json={})
 
-    async def publish_meanwhile(route: Route) -> None:
-        asked = await route.fetch()
-        await client.post("/v1/topics/orders/events", json=keyed([1]))
-        await route.fulfill(response=asked)
+    published = False
 
-    await context.route("**/v1/topics/orders", publish_meanwhile, times=1)
+    async def publish_meanwhile(route: Route) -> None:
+        nonlocal published
+        if published:
+            await route.continue_()
+        else:
+            published = True
+            asked = await route.fetch()
+            (await client.post("/v1/topics/orders/events", json=keyed([1]))).raise_for_status()
+            await route.fulfill(response=asked)
+
+    await context.route("**/v1/topics/orders", publish_meanwhile)
     tab = await Tab.open(context, service.base_url, "orders")
     await tab.received(1)
     assert tab.faults == []
@@ -409,12 +417,14 @@ async def test_a_page_is_live_again_once_a_read_of_the_log_that_failed_has_worke
     await client.post("/v1/topics/orders/events", json={"events": [{"data": 1}, {"data": 2}]})
     await Tab.open(context, service.base_url, "orders")
     tab = Tab(await context.new_page(), service.base_url)
-    reads = "**/orders/events?*"
-    await tab.page.route(reads, lambda route: route.fulfill(status=503))
+    works = asyncio.Event()
+    await tab.page.route(
+        "**/orders/events?*", lambda route: route.continue_() if works.is_set() else route.fulfill(status=503)
+    )
     # It joins the stream of the other, so what came before is read.
     await tab.page.goto(f"{service.base_url}/#topic=orders&from=earliest")
     await tab.state("reconnecting")
-    await tab.page.unroute(reads)
+    works.set()
     await tab.received(2)
     await tab.state("live")
     assert tab.faults == []

@@ -37,7 +37,7 @@ async def test_asking_why_a_stream_was_refused_opens_none(
     async with httpx.AsyncClient(base_url=service.base_url, timeout=PATIENCE_SECONDS) as client:
         await client.put("/v1/topics/orders", json={})
     await context.add_init_script(ALONE)
-    await context.route(STREAM, lambda route: route.fulfill(status=502), times=1)
+    await refuse_first(1, context, STREAM, status=502)
     context.on("request", note)
     tab = await Tab.open(context, service.base_url, "orders")
     assert asked == [("GET", "eventsource"), ("HEAD", "fetch"), ("GET", "eventsource")]
@@ -63,10 +63,11 @@ async def test_what_does_not_pass_ends_the_stream_and_says_what_to_do(
 ) -> None:
     await client.put("/v1/topics/orders", json={})
     asked: list[str] = []
+    over = asyncio.Event()
 
     async def refuse(route: Route) -> None:
         asked.append(route.request.method)
-        await route.fulfill(**answer)
+        await (route.continue_() if over.is_set() else route.fulfill(**answer))
 
     await context.add_init_script(ALONE)
     await context.route(STREAM, refuse)
@@ -79,7 +80,7 @@ async def test_what_does_not_pass_ends_the_stream_and_says_what_to_do(
     await tab.page.wait_for_timeout(2000)
     assert len(asked) == before
     await picture(tab, f"refused-{answer['status']}")
-    await context.unroute(STREAM)
+    over.set()
     await tab.page.reload()
     await tab.state("live")
     assert tab.faults == []
@@ -142,11 +143,15 @@ async def test_what_the_service_says_of_its_own_failure_is_shown_once_while_the_
 ) -> None:
     await client.put("/v1/topics/orders", json={})
     failures = 0
+    over = asyncio.Event()
 
     async def fail(route: Route) -> None:
         nonlocal failures
-        failures += 1
-        await route.fulfill(**problem(500, "internal", "Something went wrong in the server."))
+        if over.is_set():
+            await route.continue_()
+        else:
+            failures += 1
+            await route.fulfill(**problem(500, "internal", "Something went wrong in the server."))
 
     await context.add_init_script(ALONE)
     await context.route(where, fail)
@@ -160,7 +165,7 @@ async def test_what_the_service_says_of_its_own_failure_is_shown_once_while_the_
     await until(lambda: failures > 6)
     assert await said.count() == 1
     await expect(said).to_be_visible()
-    await context.unroute(where)
+    over.set()
     await tab.state("live")
     assert tab.faults == []
 
@@ -169,7 +174,10 @@ async def test_a_page_that_cannot_begin_as_the_service_fails_says_so_and_begins_
     context: BrowserContext, service: ThreadService
 ) -> None:
     answer = problem(500, "internal", "Something went wrong in the server.")
-    await context.route("**/v1/session", lambda route: route.fulfill(**answer))
+    over = asyncio.Event()
+    await context.route(
+        "**/v1/session", lambda route: route.continue_() if over.is_set() else route.fulfill(**answer)
+    )
     tab = await Tab.open(context, service.base_url)
     connection = tab.page.locator("#connection")
     await expect(connection).to_have_text("Something went wrong in the server.")
@@ -178,6 +186,6 @@ async def test_a_page_that_cannot_begin_as_the_service_fails_says_so_and_begins_
         await tab.page.set_viewport_size({"width": width, "height": 800})
         assert await tab.page.evaluate("document.documentElement.scrollWidth") <= width
     await picture(tab, "failing-at-first")
-    await context.unroute("**/v1/session")
+    over.set()
     await expect(connection).to_have_text("Choose or create a topic")
     assert tab.faults == []

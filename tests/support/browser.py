@@ -50,7 +50,8 @@ async def refuse_first(
 ) -> list[float]:
     """Answers the first requests so and lets the others through, once `then` is set if there is one.
 
-    Returns when each came, as they come.
+    Returns when each came, as they come. The route stays: taking the last one away, as `times` does too, may
+    leave what the browser asks for in that moment without an answer for ever.
     """
     times: list[float] = []
 
