@@ -8,7 +8,7 @@ import struct
 from typing import Any, NamedTuple
 
 from tests.bench.load.batches import make_batch
-from tests.bench.load.connection import RECEIVE_BYTES, closed
+from tests.bench.load.connection import closed, receive
 from tests.bench.load.serving import serve
 
 QUEUE = "orders"
@@ -113,7 +113,7 @@ class Publishing:
         return not self._unconfirmed
 
     def _receive(self) -> list[Method]:
-        received = self.socket.recv(RECEIVE_BYTES)
+        received = receive(self.socket)
         if not received:
             raise ConnectionError("the server closed the connection")
         return self._replies.feed(received)

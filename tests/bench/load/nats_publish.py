@@ -8,7 +8,7 @@ import socket
 from typing import Any
 
 from tests.bench.load.batches import make_batch
-from tests.bench.load.connection import RECEIVE_BYTES, closed
+from tests.bench.load.connection import closed, receive
 from tests.bench.load.serving import serve
 
 STREAM = "bench"
@@ -59,7 +59,7 @@ class Publishing:
 
     def receive(self) -> bool:
         """Whether all of the request is acknowledged."""
-        received = self.socket.recv(RECEIVE_BYTES)
+        received = receive(self.socket)
         if not received:
             raise ConnectionError("the server closed the connection")
         for reply in self._replies.feed(received):
@@ -91,7 +91,7 @@ class Publisher:
             subject = f"$JS.API.STREAM.{verb}.{STREAM}"
             body = json.dumps(request).encode() if request else b""
             connection.sendall(CONNECT + b"SUB _INBOX.asked 1\r\n" + _message(subject, "_INBOX.asked", body))
-            while not (found := replies.feed(connection.recv(RECEIVE_BYTES))):
+            while not (found := replies.feed(receive(connection))):
                 pass
         answer: dict[str, Any] = json.loads(found[0])
         if "error" in answer:
