@@ -180,12 +180,9 @@ class TokenInQuery(GaplessError):
 
 
 class PreconditionFailed(GaplessError):
-    """A change was wanted only while something has an ETag."""
+    """A change was wanted only while something is as the caller knows it."""
 
     code = "precondition_failed"
-
-    def __init__(self) -> None:
-        super().__init__("The ETags here are weak, so none fulfils If-Match.")
 
 
 class HostNotAllowed(GaplessError):

@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: c15bf23814f23fe486fc07ddfab018b43090c66f7f91caa53112552b813b71a7
+// SHA-256 of openapi.json: 4cb2470930d29223406ee33bdfda92141795cc679f61cb237257f44c49f74e65
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -5590,7 +5590,13 @@ export interface operations {
     create_subscription: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description `*` is for making it only: 412 where it is there already.
+                 * @example *
+                 */
+                "If-None-Match"?: string;
+            };
             path: {
                 /**
                  * @description The topic's name.
@@ -7023,7 +7029,13 @@ export interface operations {
     create_topic: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description `*` is for making it only: 412 where it is there already.
+                 * @example *
+                 */
+                "If-None-Match"?: string;
+            };
             path: {
                 /**
                  * @description The topic's name.

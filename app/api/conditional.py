@@ -16,6 +16,9 @@ CACHING = "private, no-cache"
 
 _EXAMPLE = 'W/"0f3c5e1b8a7d42966c1f0b9e5d3a7c84"'
 IF_NONE_MATCH = header("If-None-Match", "The ETag of the answer before.", {"type": "string"}, _EXAMPLE)
+IF_ABSENT = header(
+    "If-None-Match", "`*` is for making it only: 412 where it is there already.", {"type": "string"}, "*"
+)
 NOT_MODIFIED = {304: answer("Nothing has changed since the answer with this ETag.")}
 ETAG_HEADERS = {"ETag": header_answer("Changes with the answer.", _EXAMPLE)}
 

@@ -43,6 +43,9 @@ MAX_LIST_BYTES = 256 * 1024
 """Of bodies that list up to 10,000 offsets or ids."""
 SLOW_SECONDS = 1.0
 """Of a body that took longer, the caller may have lost the right to send it."""
+NO_MATCH = "The ETags here are weak, so none fulfils If-Match."
+MAKES_ONLY = "PUT only makes what is not there, and If-Match: * asks that it is."
+THERE_ALREADY = "It is there already, and was left as it is."
 _CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
 _JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")
@@ -66,7 +69,7 @@ class RawRoute(APIRoute):
         # Whoever may GET may ask for the head of the answer alone (RFC 9110, 9.1).
         self.methods = methods | {"HEAD"} if "GET" in methods else methods
         if methods & _CHANGING:
-            self.endpoint = _unconditional(endpoint)
+            self.endpoint = _conditional_change(endpoint)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -87,18 +90,30 @@ class RawRoute(APIRoute):
         return problem_response(error)
 
 
-def _unconditional(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes no change on the condition of an ETag: all are weak, and none fulfils it (RFC 9110, 13.1.1)."""
+def _conditional_change(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes no change on the condition of an ETag: all are weak, and none fulfils it (RFC 9110, 13.1.1).
+
+    PUT leaves what is there as it is, so whether it was there can be told afterwards.
+    """
 
     @wraps(endpoint)
-    async def unless_conditional(request: Request) -> Response:
-        wanted = ",".join(request.headers.getlist("if-match")).strip()
-        if wanted not in ("", "*"):
-            raise PreconditionFailed()
+    async def changed(request: Request) -> Response:
+        makes = request.method == "PUT"
+        match = _condition(request, "if-match")
+        if match not in ("", "*"):
+            raise PreconditionFailed(NO_MATCH)
+        if match and makes:
+            raise PreconditionFailed(MAKES_ONLY)
         response: Response = await endpoint(request)
+        if makes and response.status_code == 200 and _condition(request, "if-none-match") == "*":
+            raise PreconditionFailed(THERE_ALREADY)
         return response
 
-    return unless_conditional
+    return changed
+
+
+def _condition(request: Request, name: str) -> str:
+    return ",".join(request.headers.getlist(name)).strip()
 
 
 def unlisted(allows: str) -> dict[str, Any]:
@@ -179,7 +194,7 @@ async def read_model(
     try:
         return model.model_validate_json(body, strict=True)
     except ValidationError as error:
-        raise _refusal(request, body, error) from None
+        raise _refusal(body, error) from None
 
 
 async def read_struct(
@@ -196,29 +211,29 @@ async def read_struct(
         fault = struct_fault(str(error))
         raise InvalidArgument(fault.detail, field=fault.field) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise _no_json(request, body) from None
+        raise _no_json(body) from None
 
 
 def require_json(request: Request) -> None:
+    if is_compressed(request.headers.raw):
+        raise UnsupportedMediaType(COMPRESSED)
     kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
     charset = parameters.replace('"', "").replace(" ", "")
     if kind.strip() != "application/json" or charset not in ("", "charset=utf-8"):
         raise UnsupportedMediaType("Send a JSON body in UTF-8, with Content-Type: application/json.")
 
 
-def _refusal(request: Request, body: bytes, error: ValidationError) -> GaplessError:
+def _refusal(body: bytes, error: ValidationError) -> GaplessError:
     found = error.errors(include_url=False, include_input=False)
     if found[0]["type"] == "json_invalid":
-        return _no_json(request, body)
+        return _no_json(body)
     faults = [model_fault(item) for item in found]
     return InvalidArgument(
         faults[0].detail, field=faults[0].field, errors=[fault._asdict() for fault in faults]
     )
 
 
-def _no_json(request: Request, body: bytes) -> InvalidJson | UnsupportedMediaType:
-    if is_compressed(request.headers.raw):
-        return UnsupportedMediaType(COMPRESSED)
+def _no_json(body: bytes) -> InvalidJson:
     found = flaws(body)
     fault = None if found else syntax_fault(body)
     if fault is not None:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.access import actor_of, identity_of
-from app.api.conditional import ETAG_HEADERS, IF_NONE_MATCH, NOT_MODIFIED, conditional
+from app.api.conditional import ETAG_HEADERS, IF_ABSENT, IF_NONE_MATCH, NOT_MODIFIED, conditional
 from app.api.deps import parts
 from app.api.document import GROUP, JSON, JSON_BODY, ON_GROUP, TOPIC, answer, content, operation, ref
 from app.api.group_schemas import (
@@ -84,7 +84,7 @@ _DETAILS = {
         "Create a consumer group",
         tag="subscriptions",
         allows="consume",
-        parameters=[TOPIC, GROUP],
+        parameters=[TOPIC, GROUP, IF_ABSENT],
         body={
             "content": {
                 JSON: content(

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.access import actor_of, identity_of
-from app.api.conditional import ETAG_HEADERS, IF_NONE_MATCH, NOT_MODIFIED, conditional
+from app.api.conditional import ETAG_HEADERS, IF_ABSENT, IF_NONE_MATCH, NOT_MODIFIED, conditional
 from app.api.deps import parts
 from app.api.document import DATABASE, JSON, JSON_BODY, TOPIC, answer, content, operation, ref
 from app.api.paging import asked_page, next_page_token, page_parameters
@@ -57,7 +57,7 @@ _BOUNDS = [{"partition": partition, "earliest": 1, "tip": 1200} for partition in
         "Create a topic",
         tag="topics",
         allows="admin",
-        parameters=[TOPIC],
+        parameters=[TOPIC, IF_ABSENT],
         body={
             "content": {
                 JSON: content(

@@ -1,5 +1,7 @@
 """What a dashboard polls: an answer that has not changed is 304, one that has changed never is."""
 
+import asyncio
+
 import httpx
 import pytest
 
@@ -73,3 +75,23 @@ async def test_a_change_on_the_condition_of_an_etag_is_refused_not_made(
         assert (await asked_again(http, path, etag)).status_code == 304
     changed = await http.patch(topic, headers={"If-Match": "*"}, json={"description": "changed"})
     assert changed.json()["description"] == "changed"
+
+
+async def test_nothing_is_made_that_was_to_be_there_already(http: httpx.AsyncClient, topic: str) -> None:
+    for path in ("/v1/topics/absent", f"{topic}/subscriptions/absent"):
+        problem(await http.put(path, headers={"If-Match": "*"}), 412, "precondition_failed")
+        assert (await http.get(path)).status_code == 404
+
+
+async def test_one_of_many_who_make_the_same_at_once_is_told_that_it_made_it(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    for path in ("/v1/topics/contended", f"{topic}/subscriptions/contended"):
+        absent = {"If-None-Match": "*"}
+        answers = await asyncio.gather(*[http.put(path, headers=absent) for _ in range(8)])
+        [made] = [answer for answer in answers if answer.status_code == 201]
+        for answer in answers:
+            if answer is not made:
+                problem(answer, 412, "precondition_failed")
+        assert (await http.put(path)).json() == made.json()
+        assert (await http.put(path, headers={"If-None-Match": 'W/"other"'})).status_code == 200

@@ -43,7 +43,12 @@ async def test_a_compressed_body_is_called_that_by_every_call(http: httpx.AsyncC
         ("POST", f"{group}/claim"),
         ("POST", f"{topic}/events"),
     ):
-        for coding, body in (("gzip", gzip.compress(b"{}")), ("br", b"\x0b\x02\x80"), ("deflate", b"x")):
+        for coding, body in (
+            ("gzip", gzip.compress(b"{}")),
+            ("gzip", b"{}"),
+            ("br", b"\x0b\x02\x80"),
+            ("deflate", b"x"),
+        ):
             headers = {"Content-Type": "application/json", "Content-Encoding": coding}
             told = problem(
                 await http.request(method, path, content=body, headers=headers), 415, "unsupported_media_type"
