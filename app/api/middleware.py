@@ -105,7 +105,9 @@ class EdgeMiddleware:
         """What answers in place of the application."""
         if self._hosts is not None and (refused := self._hosts.refusal(scope)) is not None:
             return problem_response(refused)
-        if edge.hosts > 1 or edge.length_digits > MAX_LENGTH_DIGITS:
+        # Only who speaks 1.0 may name no host (RFC 9112, 3.2).
+        hosts_fit = edge.hosts == 1 or (edge.hosts == 0 and scope["http_version"] == "1.0")
+        if not hosts_fit or edge.length_digits > MAX_LENGTH_DIGITS:
             return framework_response(400)
         if edge.length > self._max_body and not edge.streamed:
             return problem_response(too_large(self._max_body))

@@ -77,10 +77,18 @@ async def test_there_is_one_host_exactly(shared_service: ThreadService, hosts: s
     assert await answers(shared_service.port, request.encode()) == [421]
 
 
-async def test_two_hosts_are_one_too_many_where_any_will_do(start_service: StartService) -> None:
+async def test_one_host_is_named_where_any_will_do_but_by_the_oldest_clients(
+    start_service: StartService,
+) -> None:
     service = await start_service(**GUARDED, allowed_hosts=["*"])
-    for hosts, status in (("Host: a\r\n", 401), ("Host: a\r\nHost: a\r\n", 400)):
-        request = f"GET /v1/topics HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n"
+    for version, hosts, status in (
+        ("1.1", "Host: a\r\n", 401),
+        ("1.1", "Host: a\r\nHost: a\r\n", 400),
+        ("1.1", "", 400),
+        ("1.0", "", 401),
+        ("1.0", "Host: a\r\nHost: a\r\n", 400),
+    ):
+        request = f"GET /v1/topics HTTP/{version}\r\n{hosts}Connection: close\r\n\r\n"
         assert await answers(service.port, request.encode()) == [status]
 
 
