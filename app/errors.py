@@ -179,6 +179,9 @@ class TokenInQuery(GaplessError):
     code = "token_in_query"
 
 
+NO_MATCH = "The ETags here are weak, so none fulfils If-Match."
+
+
 class PreconditionFailed(GaplessError):
     """A change was wanted only while something is as the caller knows it."""
 

@@ -28,8 +28,9 @@ from app.db.keys import KeyStore
 from app.db.listener import Listener
 from app.db.pool import Pool
 from app.db.provision import Provided, provided
+from app.db.readiness import check_schema
 from app.db.store import Store
-from app.errors import DatabaseUnavailable
+from app.errors import DatabaseUnavailable, GaplessError, SchemaOutdated
 from app.live.bodies import Bodies
 from app.live.group_commit import GroupCommit
 from app.live.hub import Hub
@@ -123,7 +124,7 @@ async def _running(
         decoding=Decoding(),
         malformed=Malformed(),
         checks=readiness_checks(found, pool, store, listener, stopping, background, watch),
-        outage=outage,
+        lacking=await _lacking(pool, outage),
         exposition=exposition,
         tracing=tracing,
         stopping=stopping,
@@ -160,6 +161,20 @@ async def _open_pool(dsn: str, settings: Settings, metrics: Metrics, outage: Out
     except DatabaseUnavailable as error:
         outage.failed(error.detail)
         return await Pool.open(dsn, settings.model_copy(update={"pool_min": 0}), metrics, outage)
+
+
+async def _lacking(pool: Pool, outage: Outage) -> str | None:
+    """Why nothing can be served yet, as far as it is certain."""
+    if outage.reason is not None:
+        return outage.reason
+    try:
+        await check_schema(pool)
+    except SchemaOutdated as error:
+        return error.detail
+    except GaplessError:
+        # It may pass; `/readyz` asks again.
+        return None
+    return None
 
 
 async def _close_when(stopping: asyncio.Event, hub: Hub) -> None:

@@ -1,5 +1,5 @@
 // The types of the Gapless API for TypeScript. Written by `make types`; do not edit.
-// SHA-256 of openapi.json: 4cb2470930d29223406ee33bdfda92141795cc679f61cb237257f44c49f74e65
+// SHA-256 of openapi.json: 1658cc334fec6b4b56f29622ea888338273eeffd0afbb6ea14da636c87e980db
 
 export interface paths {
     "/v1/topics/{topic}/subscriptions/{group}/claim": {
@@ -5592,7 +5592,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `*` is for making it only: 412 where it is there already.
+                 * @description `*` is for making it only: 412 where it is there already, 409 with other settings.
                  * @example *
                  */
                 "If-None-Match"?: string;
@@ -5703,7 +5703,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -5864,7 +5864,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6022,7 +6022,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7031,7 +7031,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `*` is for making it only: 412 where it is there already.
+                 * @description `*` is for making it only: 412 where it is there already, 409 with other settings.
                  * @example *
                  */
                 "If-None-Match"?: string;
@@ -7119,7 +7119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7266,7 +7266,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7410,7 +7410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8248,7 +8248,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8598,7 +8598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The change depends on an ETag */
+            /** @description A condition of the change is not met */
             412: {
                 headers: {
                     [name: string]: unknown;

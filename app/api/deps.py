@@ -20,7 +20,6 @@ from app.live.group_commit import GroupCommit
 from app.live.rates import Rates
 from app.live.streams import Streams
 from app.live.tail import Tail
-from app.outage import Outage
 from app.settings import Settings
 from app.telemetry.exposition import Exposition
 from app.telemetry.tracing import Tracing
@@ -48,8 +47,8 @@ class Parts:
     decoding: Decoding
     malformed: Malformed
     checks: Checks
-    outage: Outage
-    """Of the database."""
+    lacking: str | None
+    """Why nothing could be served when the process started."""
     exposition: Exposition
     tracing: Tracing | None
     """None costs nothing."""

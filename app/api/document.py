@@ -50,7 +50,7 @@ EXAMPLES: Sequence[GaplessError] = (
         'There is an active key "billing-service"; choose another name, also for one that is to replace it.'
     ),
     errors.OffsetTrimmed("Offset 3 of partition 0 is gone; the earliest is 501.", earliest=501),
-    errors.PreconditionFailed("The ETags here are weak, so none fulfils If-Match."),
+    errors.PreconditionFailed(errors.NO_MATCH),
     errors.RequestTooLarge("A request may have at most 16777216 bytes.", limit=16_777_216),
     errors.EventTooLarge(
         "1 event cannot be stored as sent; nothing was published.",

@@ -54,7 +54,11 @@ def content_of(headers: RawHeaders) -> Content:
 
 def is_compressed(headers: RawHeaders) -> bool:
     """Whether a body is anything but what its type says, by a coding of its own or of its transfer."""
-    return any(value.lower() != _UNCODED.get(name.lower(), value.lower()) for name, value in headers)
+    for name, value in headers:
+        uncoded = _UNCODED.get(name.lower())
+        if uncoded is not None and {one.strip().lower() for one in value.split(b",")} - {b"", uncoded}:
+            return True
+    return False
 
 
 def _refusal(values: Sequence[str]) -> str:

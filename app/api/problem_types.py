@@ -79,9 +79,9 @@ MEANINGS: Mapping[str, str] = {
     ),
     "partition_not_found": "The topic has only `partitions` partitions, numbered from 0.",
     "precondition_failed": (
-        "A change was asked for with `If-Match`, which the weak ETags of this service never fulfil, or a "
-        "`PUT` with `If-None-Match: *` of what is there already. Nothing was changed. Read again, then send "
-        "it without."
+        "A change was asked for with `If-Match`, which the weak ETags of this service never fulfil and `PUT` "
+        "does not take: read again, then send it without. Or a `PUT` had `If-None-Match: *`, and what it was "
+        "to make is there already: use that, or choose another name. Nothing was changed."
     ),
     "rate_limited": "This caller sends more than it may. Wait as long as `Retry-After` says.",
     "request_timeout": "The request took too long to arrive. Send it faster, or in smaller pieces.",

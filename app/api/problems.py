@@ -39,7 +39,7 @@ STATUS: Mapping[type[GaplessError], tuple[int, str]] = {
     errors.LeaseLost: (409, "The lease is lost"),
     errors.KeyConflict: (409, "There is a key of that name"),
     errors.OffsetTrimmed: (410, "The offset is no longer readable"),
-    errors.PreconditionFailed: (412, "The change depends on an ETag"),
+    errors.PreconditionFailed: (412, "A condition of the change is not met"),
     errors.RequestTooLarge: (413, "The request is too large"),
     errors.EventTooLarge: (413, "An event is too large"),
     errors.UnsupportedMediaType: (415, "The content type is not supported"),

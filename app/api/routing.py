@@ -25,6 +25,7 @@ from app.api.items import syntax_fault
 from app.api.media_types import COMPRESSED, is_compressed
 from app.api.problems import problem_response
 from app.errors import (
+    NO_MATCH,
     GaplessError,
     InvalidArgument,
     InvalidJson,
@@ -43,10 +44,9 @@ MAX_LIST_BYTES = 256 * 1024
 """Of bodies that list up to 10,000 offsets or ids."""
 SLOW_SECONDS = 1.0
 """Of a body that took longer, the caller may have lost the right to send it."""
-NO_MATCH = "The ETags here are weak, so none fulfils If-Match."
-MAKES_ONLY = "PUT only makes what is not there, and If-Match: * asks that it is."
-THERE_ALREADY = "It is there already, and was left as it is."
 _CHANGING = frozenset({"PUT", "PATCH", "DELETE"})
+_MAKES_ONLY = "PUT only makes what is not there, so it takes no If-Match."
+_THERE_ALREADY = "It is there already, and was left as it is."
 _JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")
 
@@ -99,21 +99,23 @@ def _conditional_change(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(endpoint)
     async def changed(request: Request) -> Response:
         makes = request.method == "PUT"
-        match = _condition(request, "if-match")
-        if match not in ("", "*"):
-            raise PreconditionFailed(NO_MATCH)
+        match = listed(request, "if-match")
         if match and makes:
-            raise PreconditionFailed(MAKES_ONLY)
+            raise PreconditionFailed(_MAKES_ONLY)
+        if set(match) - {"*"}:
+            raise PreconditionFailed(NO_MATCH)
         response: Response = await endpoint(request)
-        if makes and response.status_code == 200 and _condition(request, "if-none-match") == "*":
-            raise PreconditionFailed(THERE_ALREADY)
+        if makes and response.status_code == 200 and "*" in listed(request, "if-none-match"):
+            raise PreconditionFailed(_THERE_ALREADY)
         return response
 
     return changed
 
 
-def _condition(request: Request, name: str) -> str:
-    return ",".join(request.headers.getlist(name)).strip()
+def listed(request: Request, name: str) -> list[str]:
+    """The elements of a header that is a list, on however many lines."""
+    elements = ",".join(request.headers.getlist(name)).split(",")
+    return [element.strip() for element in elements if element.strip()]
 
 
 def unlisted(allows: str) -> dict[str, Any]:

@@ -124,11 +124,11 @@ def _run(settings: "Settings", listener: socket.socket, migrate: bool) -> None:
     # One process shares its metrics with nobody, and a folder would add what an earlier one told.
     settings = settings.model_copy(update={"metrics_dir": None})
     app = create_app(settings, migrate_first=migrate)
-    run(app, listener, lambda: started(app.parts.outage.reason), settings)
+    run(app, listener, lambda: started(app.parts.lacking), settings)
 
 
 def _welcome(settings: "Settings", listener: socket.socket, lacking: str | None) -> str:
-    """`lacking` is why there is no database."""
+    """`lacking` is why nothing can be served yet."""
     port = listener.getsockname()[1]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # nosec B104
     url = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
@@ -136,9 +136,9 @@ def _welcome(settings: "Settings", listener: socket.socket, lacking: str | None)
     first = f"\n  {_first_key(settings)}" if settings.authentication == "on" else ""
     if lacking is not None:
         return f"""\
-Gapless {__version__} listens on {url} (process {os.getpid()}), but HAS NO DATABASE and can serve nothing yet.
-{lacking}.
-It goes on trying, and the log says when the database is there. Until then /readyz and calls are answered 503.
+Gapless {__version__} listens on {url} (process {os.getpid()}), but CAN SERVE NOTHING YET.
+{lacking.removesuffix(".")}.
+It goes on trying. Until it works, /readyz and calls are answered 503.
 
 Ctrl-C stops it."""
     return f"""\

@@ -49,7 +49,7 @@ def main() -> int:
     listener = socket.socket(fileno=int(sys.argv[1]))
     app = create_app(settings, folder=None if told["folder"] is None else Path(told["folder"]))
     try:
-        run(app, listener, lambda: _say(SERVING, app.parts.outage.reason or ""), settings)
+        run(app, listener, lambda: _say(SERVING, app.parts.lacking or ""), settings)
     except (GaplessError, SetupError) as error:
         _say(FAILED, str(error))
         return 1

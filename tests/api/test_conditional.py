@@ -77,10 +77,12 @@ async def test_a_change_on_the_condition_of_an_etag_is_refused_not_made(
     assert changed.json()["description"] == "changed"
 
 
-async def test_nothing_is_made_that_was_to_be_there_already(http: httpx.AsyncClient, topic: str) -> None:
+async def test_nothing_is_made_on_the_condition_that_it_is_there(http: httpx.AsyncClient, topic: str) -> None:
     for path in ("/v1/topics/absent", f"{topic}/subscriptions/absent"):
         problem(await http.put(path, headers={"If-Match": "*"}), 412, "precondition_failed")
         assert (await http.get(path)).status_code == 404
+        assert (await http.put(path)).status_code == 201
+        problem(await http.put(path, headers={"If-Match": "*"}), 412, "precondition_failed")
 
 
 async def test_one_of_many_who_make_the_same_at_once_is_told_that_it_made_it(
@@ -95,3 +97,17 @@ async def test_one_of_many_who_make_the_same_at_once_is_told_that_it_made_it(
                 problem(answer, 412, "precondition_failed")
         assert (await http.put(path)).json() == made.json()
         assert (await http.put(path, headers={"If-None-Match": 'W/"other"'})).status_code == 200
+        problem(await http.put(path, headers={"If-None-Match": '"other", *'}), 412, "precondition_failed")
+
+
+async def test_what_is_there_with_other_settings_is_a_conflict_on_any_condition(
+    http: httpx.AsyncClient, topic: str
+) -> None:
+    group = f"{topic}/subscriptions/settled"
+    assert (await http.put(group)).status_code == 201
+    for path, settings, code in (
+        (topic, {"partitions": 7}, "topic_conflict"),
+        (group, {"ordering": "key"}, "subscription_conflict"),
+    ):
+        for headers in ({}, {"If-None-Match": "*"}):
+            problem(await http.put(path, headers=headers, json=settings), 409, code)

@@ -56,6 +56,21 @@ async def test_a_compressed_body_is_called_that_by_every_call(http: httpx.AsyncC
             assert told["detail"] == "Compressed requests are not taken."
 
 
+@pytest.mark.parametrize("coding", ["identity", "Identity", "identity, identity", ""])
+async def test_a_body_that_is_called_what_it_is_is_taken_by_every_call(
+    http: httpx.AsyncClient, topic: str, coding: str
+) -> None:
+    group = f"{topic}/subscriptions/g"
+    headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+    for method, path, body, status in (
+        ("PUT", group, b"{}", 201),
+        ("PATCH", topic, b"{}", 200),
+        ("POST", f"{group}/claim", b'{"member":"m"}', 200),
+        ("POST", f"{topic}/events", b'{"events":[{"data":1}]}', 201),
+    ):
+        assert (await http.request(method, path, content=body, headers=headers)).status_code == status, path
+
+
 async def answered(service: ThreadService, *lines: str, body: bytes = b"") -> bytes:
     """All that comes until the server ends the connection."""
     reader, writer = await asyncio.open_connection(service.settings.host, service.port)

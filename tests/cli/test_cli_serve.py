@@ -17,6 +17,7 @@ import asyncpg
 import httpx
 import pytest
 
+from app.db.migrate import migrate
 from app.db.scripts import LOCK_KEY
 from app.outage import AGAIN_SECONDS
 from tests.support.cli import GAPLESS, environment, gapless
@@ -387,7 +388,7 @@ async def test_without_its_database_it_says_so_plainly_and_rarely_and_goes_on_tr
             begun = time.monotonic()
             await service.start(wait=False)
             await until(lambda: "Ctrl-C stops it." in service.output, START_SECONDS)
-            assert "HAS NO DATABASE" in service.output
+            assert "CAN SERVE NOTHING YET" in service.output
             assert f"Cannot connect to the database at 127.0.0.1 port {proxy.port} " in service.output
             assert "Try next" not in service.output
             for _ in range(20):
@@ -403,6 +404,25 @@ async def test_without_its_database_it_says_so_plainly_and_rarely_and_goes_on_tr
             await service.until_ready()
             await until(lambda: len(logged(service, "database_is_back")) == workers)
             assert "s3cret" not in service.output
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_database_that_nobody_migrated_is_told_in_place_of_what_to_try(
+    empty_dsn: str, workers: int
+) -> None:
+    service = ProcessService({"database_url": empty_dsn, "workers": workers})
+    async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=service.base_url) as client:
+        stack.push_async_exit(service)
+        await service.start(wait=False)
+        await until(lambda: "Ctrl-C stops it." in service.output, START_SECONDS)
+        assert "CAN SERVE NOTHING YET" in service.output
+        assert "The database lacks 0001_log, " in service.output
+        assert "; run `gapless migrate`.\n" in service.output
+        assert "Try next" not in service.output
+        problem(await client.put("/v1/topics/orders"), 503, "schema_outdated")
+        await migrate(empty_dsn)
+        await service.until_ready()
+        assert (await client.put("/v1/topics/orders")).status_code == 201
 
 
 async def test_a_database_that_goes_away_is_told_once_and_so_is_its_return(

@@ -81,7 +81,8 @@ def test_two_content_types_are_none() -> None:
 def test_compressed_requests_are_refused() -> None:
     with pytest.raises(UnsupportedMediaType):
         content_of(headers("application/json", content_encoding="gzip"))
-    assert content_of(headers("application/json", content_encoding="identity")) is Content.EVENTS
+    for coding in ("identity", "identity ", "Identity,identity", "identity,", ""):
+        assert content_of(headers("application/json", content_encoding=coding)) is Content.EVENTS
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ _VIEW = memoryview(_BUFFER)
 
 
 def receive(source: socket.socket) -> bytes:
-    """What has come, at most so much; nothing where the other side closed the connection."""
+    """What has come, `RECEIVE_BYTES` at most; nothing where the other side closed the connection."""
     # A new object of that size for each read would cost more than the read.
     return bytes(_VIEW[: source.recv_into(_BUFFER)])
 

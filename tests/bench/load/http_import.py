@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 from tests.bench.load.batches import make_batch
+from tests.bench.load.connection import receive
 from tests.bench.load.serving import serve
 
 SEND_BYTES = 256 * 1024
-RECEIVE_BYTES = 256 * 1024
 END = b"\r\n0\r\n\r\n"
 HEAD = (
     "POST /v1/topics/{topic}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\n"
@@ -34,7 +34,7 @@ class Upload:
 
     def receive(self) -> bool:
         """Whether the service has told of everything and closed the connection."""
-        received = self.socket.recv(RECEIVE_BYTES)
+        received = receive(self.socket)
         self._received += received
         return not received
 
