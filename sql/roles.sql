@@ -38,7 +38,7 @@ begin
         'publish', 'publish_at_commit', 'stage_chunk', 'publish_load', 'discard_load', 'discard_attempts'
       ]),
       ('gapless_subscriber', array[
-        'read_events', 'read_tail', 'offset_at', 'sleep_key', 'lock_key', 'fall_asleep', 'wake_up',
+        'read_events', 'read_tail', 'deleted_topics', 'offset_at', 'sleep_key', 'lock_key', 'fall_asleep', 'wake_up',
         'claim', 'claim_together', 'read_lease', 'ack', 'nack', 'reject', 'release', 'extend', 'ended_leases',
         'heartbeat', 'create_subscription', 'alter_subscription', 'get_subscription', 'list_subscriptions',
         'subscription_positions', 'last_heartbeat', 'event_completion',

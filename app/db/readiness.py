@@ -18,7 +18,7 @@ CALLED = (
     "ack", "active_keys", "alter_subscription", "alter_topic", "applied_migrations",
     "apply_retention", "cancel", "claim_together", "clock", "create_key", "create_segments_ahead",
     "create_session", "create_subscription", "create_ticket", "create_topic", "delete_subscription",
-    "delete_topic", "discard", "drop_deleted_topics", "drop_segments", "end_session",
+    "delete_topic", "deleted_topics", "discard", "drop_deleted_topics", "drop_segments", "end_session",
     "ended_leases", "epoch", "event_completion", "expire_audit", "expire_keys", "expire_loads",
     "expire_publish_keys", "extend", "fall_asleep", "force_complete", "get_dead_letter",
     "get_subscription", "get_topic", "heartbeat", "last_heartbeat", "list_audit",

@@ -199,6 +199,12 @@ class Store(Calls):
         count_upkeep(self._metrics, row)
         return Offset(row["done"])
 
+    async def deleted_topics(self, topics: Sequence[Topic]) -> list[TopicId]:
+        """Those that are no more, whatever has their names or numbers now."""
+        ids, names = [topic.topic_id for topic in topics], [topic.name for topic in topics]
+        rows = await self._read(lambda c: c.fetch("select * from gapless.deleted_topics($1, $2)", ids, names))
+        return [TopicId(row[0]) for row in rows]
+
     async def epoch(self) -> str:
         return str(await self._read(lambda c: c.fetchval("select gapless.epoch()")))
 

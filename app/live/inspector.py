@@ -22,7 +22,6 @@ from app.model import TopicId
 from app.outage import Outage
 
 ROUND_SECONDS = 15.0
-ROUND_MAX_TOPICS = 20
 EPOCH_SECONDS = 30.0
 TIPS_SECONDS = 5.0
 """More than a statement waits for a lock where it has a lock_timeout."""
@@ -60,7 +59,6 @@ class Inspector:
         self._epoch_asked_at = float("-inf")
         self._asking_epoch = asyncio.Lock()
         self._round_at = 0.0
-        self._next_topic = 0
 
     def suspect(self, topic_id: TopicId) -> None:
         """Something about this topic changed."""
@@ -125,21 +123,10 @@ class Inspector:
             self._suspects |= dict.fromkeys(ids, now)
         if now >= self._round_at:
             self._round_at = now + ROUND_SECONDS
-            self._suspects |= {watched.topic.topic_id: now for watched in self._this_round()}
-        for topic_id, at in list(self._suspects.items()):
-            if at <= now:
-                del self._suspects[topic_id]
-                suspect = self._watchlist.by_id(topic_id)
-                if suspect is not None:
-                    await self._check(suspect)
+            self._suspects |= {watched.topic.topic_id: now for watched in self._watchlist}
+        await self._check([topic_id for topic_id, at in self._suspects.items() if at <= now])
         await self._settle_doubts(now)
         self._looked_at = {t: at for t, at in self._looked_at.items() if at > now - SAME_TOPIC_SECONDS}
-
-    def _this_round(self) -> list[Watched]:
-        topics = list(self._watchlist)
-        first = self._next_topic % max(1, len(topics))
-        self._next_topic = first + ROUND_MAX_TOPICS
-        return (topics[first:] + topics[:first])[:ROUND_MAX_TOPICS]
 
     async def _check_epoch(self) -> None:
         """Calls that wait for the same answer share it, but only one that was asked for after them."""
@@ -160,15 +147,18 @@ class Inspector:
             for watched in self._watchlist:
                 self._watchlist.close(watched, Fate.REPLACED)
 
-    async def _check(self, watched: Watched) -> None:
-        self._looked_at[watched.topic.topic_id] = self._now()
-        try:
-            topic = await self._store.get_topic(watched.topic.name)
-        except TopicNotFound:
-            self._watchlist.close(watched, Fate.DELETED)
+    async def _check(self, suspects: list[TopicId]) -> None:
+        """All in one statement, as an idle service sends no more of them the more topics it has."""
+        for topic_id in suspects:
+            del self._suspects[topic_id]
+        found = [watched.topic for watched in map(self._watchlist.by_id, suspects) if watched is not None]
+        if not found:
             return
-        if topic.topic_id != watched.topic.topic_id:
-            self._watchlist.close(watched, Fate.DELETED)
+        self._looked_at |= dict.fromkeys([topic.topic_id for topic in found], self._now())
+        for topic_id in await self._store.deleted_topics(found):
+            watched = self._watchlist.by_id(topic_id)
+            if watched is not None:
+                self._watchlist.close(watched, Fate.DELETED)
 
     async def _settle_doubts(self, now: float) -> None:
         """After everything that no log is needed for, and only until the first that cannot be read."""

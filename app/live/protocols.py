@@ -55,6 +55,8 @@ class LogReader(Protocol):
 
     async def epoch(self) -> str: ...
 
+    async def deleted_topics(self, topics: Sequence[Topic]) -> list[TopicId]: ...
+
 
 class Groups(Protocol):
     """What waiting for events of a group needs of the store."""

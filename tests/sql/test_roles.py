@@ -19,7 +19,7 @@ order by 2
 BOTH = {"get_topic", "list_topics", "log_bounds", "epoch", "partition_of", "clock"}
 PUBLISHER = BOTH | {"publish", "publish_at_commit", "stage_chunk", "publish_load"}
 PUBLISHER |= {"discard_load", "discard_attempts"}
-SUBSCRIBER = BOTH | {"read_events", "read_tail", "offset_at", "sleep_key", "lock_key"}
+SUBSCRIBER = BOTH | {"read_events", "read_tail", "deleted_topics", "offset_at", "sleep_key", "lock_key"}
 SUBSCRIBER |= {"fall_asleep", "wake_up"}
 SUBSCRIBER |= {
     "claim",

@@ -106,6 +106,9 @@ class Database:
     async def get_topic(self, name: str) -> Topic:
         return TOPIC
 
+    async def deleted_topics(self, topics: Sequence[Topic]) -> list[TopicId]:
+        return []
+
     async def bounds(self, topic: str, partition: int | None) -> list[Bounds]:
         return [Bounds(number, Offset(1), Offset(0)) for number in range(PARTITIONS)]
 

@@ -47,6 +47,9 @@ class Store:
     async def read_tail(self, positions: Sequence[TailPosition], *_: object) -> list[tuple[TopicId, Event]]:
         raise NotImplementedError
 
+    async def deleted_topics(self, topics: Sequence[Topic]) -> list[TopicId]:
+        raise NotImplementedError
+
     async def epoch(self) -> str:
         return self.known
 
